@@ -1,0 +1,19 @@
+import { defineConfig } from "vitest/config";
+
+/** Each project is one layer of tests; `npm test -- --project NAME` runs one of them. */
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: "unit",
+          include: ["{api,machines,kube,workflows,controllers,runtime,webhook,extension-api,local,cli,scripts}/**/*.test.ts"],
+          testTimeout: 20_000,
+        },
+      },
+      { test: { name: "model", include: ["test/model/**/*.test.ts"], testTimeout: 60_000 } },
+      { test: { name: "integration", include: ["test/integration/**/*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000 } },
+      { test: { name: "simulation", include: ["test/simulation/**/*.test.ts"], testTimeout: 120_000 } },
+    ],
+  },
+});
