@@ -1,0 +1,187 @@
+import { type Static, Type } from "@sinclair/typebox";
+import type { Resource } from "../meta.ts";
+import {
+  AnyValue,
+  AtomicList,
+  Conditions,
+  Duration,
+  Enum,
+  immutable,
+  ListMap,
+  MapOf,
+  ObjectName,
+  ObservedGeneration,
+  Time,
+} from "../schema.ts";
+import { ArtifactRef } from "./artifact-ref.ts";
+import { Jobs } from "./job.ts";
+
+export const workflowRunPhases = ["Pending", "Running", "Suspended", "Stopping", "Succeeded", "Failed"] as const;
+export type WorkflowRunPhase = (typeof workflowRunPhases)[number];
+
+export const jobPhases = [
+  "Waiting",
+  "Queued",
+  "Running",
+  "Suspended",
+  "Stopping",
+  "Succeeded",
+  "Failed",
+  "Cancelled",
+  "Skipped",
+] as const;
+export type JobPhase = (typeof jobPhases)[number];
+
+export const stepPhases = [
+  "Waiting",
+  "Running",
+  "Suspended",
+  "Stopping",
+  "Succeeded",
+  "Failed",
+  "Cancelled",
+  "Skipped",
+] as const;
+export type StepPhase = (typeof stepPhases)[number];
+
+export const WorkflowRunSpec = Type.Object(
+  {
+    workflowRef: Type.Optional(
+      Type.Object({ name: ObjectName("Workflow of the same namespace.") }, { description: "The Workflow to run." }),
+    ),
+    inputs: Type.Optional(MapOf(AnyValue(), { description: "Inputs of the Workflow.", maxProperties: 64 })),
+    jobs: Type.Optional(Jobs("Jobs by id, instead of workflowRef.")),
+    parallelism: Type.Optional(Type.Integer({ description: "Jobs at a time.", minimum: 1, maximum: 256 })),
+    timeout: Type.Optional(Duration("Longest time of the whole run.")),
+    ttlSecondsAfterFinished: Type.Optional(
+      Type.Integer({ description: "Deleted this long after its end; absent means kept.", minimum: 0, format: "int32" }),
+    ),
+    suspend: Type.Optional(Type.Boolean({ description: "Start suspended." })),
+    shutdown: Type.Optional(
+      Enum(["Stop", "Terminate"], { description: "Deprecated: create a WorkflowAction instead." }),
+    ),
+  },
+  {
+    description: "One execution of a Workflow.",
+    "x-kubernetes-validations": [
+      { rule: "has(self.workflowRef) != has(self.jobs)", message: "exactly one of workflowRef and jobs must be set" },
+      { rule: "!has(self.inputs) || has(self.workflowRef)", message: "inputs need workflowRef", fieldPath: ".inputs" },
+      ...immutable("workflowRef", "inputs", "parallelism", "timeout"),
+      // Comparing whole job maps costs more than a CRD rule may; admission compares them, this keeps their presence.
+      {
+        rule: "has(self.jobs) == has(oldSelf.jobs)",
+        message: "jobs cannot be changed; create a new object instead",
+        fieldPath: ".jobs",
+      },
+    ],
+  },
+);
+export type WorkflowRunSpec = Static<typeof WorkflowRunSpec>;
+
+const Values = (description: string) =>
+  Type.Optional(MapOf(Type.String({ maxLength: 8192 }), { description, maxProperties: 64 }));
+
+const reason = () => Type.Optional(Type.String({ description: "One word from the reasons registry.", maxLength: 63 }));
+const message = () => Type.Optional(Type.String({ description: "A sentence for people.", maxLength: 4096 }));
+
+const nestedStep = {
+  name: Type.String({ description: "Name of the step.", maxLength: 63 }),
+  phase: Enum(stepPhases, { description: "Where the step is." }),
+  attempt: Type.Optional(Type.Integer({ description: "Attempt of the step, from 1.", minimum: 1 })),
+  collision: Type.Optional(
+    Type.Integer({ description: "Names tried that belonged to somebody else.", minimum: 0, maximum: 100 }),
+  ),
+  runName: Type.Optional(Type.String({ description: "Its child Run.", maxLength: 253 })),
+  exitCode: Type.Optional(Type.Integer({ description: "Exit code of the program." })),
+  outputs: Values("Values from KRUNTIME_OUTPUTS."),
+  reason: reason(),
+  message: message(),
+  startTime: Type.Optional(Time("Its start.")),
+  completionTime: Type.Optional(Time("Its end.")),
+};
+
+export const StepStatus = Type.Object({
+  ...nestedStep,
+  gate: Type.Optional(
+    Type.Object(
+      {
+        deadline: Type.Optional(Time("When it resumes by itself.")),
+        outputs: Values("Values supplied by a Resume."),
+      },
+      { description: "State of a suspend step." },
+    ),
+  ),
+  steps: Type.Optional(
+    ListMap(Type.Object(nestedStep), ["name"], { description: "Steps of the Action used.", maxItems: 128 }),
+  ),
+});
+export type StepStatus = Static<typeof StepStatus>;
+
+const JobAttempt = Type.Object({
+  number: Type.Integer({ description: "Attempt number, from 1." }),
+  phase: Enum(jobPhases, { description: "How it ended." }),
+  reason: reason(),
+  startTime: Type.Optional(Time("Its start.")),
+  completionTime: Type.Optional(Time("Its end.")),
+});
+
+export const JobStatus = Type.Object({
+  phase: Enum(jobPhases, { description: "Where the job is." }),
+  reason: reason(),
+  message: message(),
+  attempt: Type.Optional(Type.Integer({ description: "Attempt of the job, from 1.", minimum: 1 })),
+  attempts: Type.Optional(AtomicList(JobAttempt, { description: "Attempts that ended.", maxItems: 10 })),
+  collision: Type.Optional(
+    Type.Integer({ description: "Workspace names tried that belonged to somebody else.", minimum: 0, maximum: 100 }),
+  ),
+  startTime: Type.Optional(Time("Its start.")),
+  completionTime: Type.Optional(Time("Its end.")),
+  outputs: Values("Values for other jobs."),
+  workflowRunName: Type.Optional(Type.String({ description: "Child WorkflowRun of a `uses` job.", maxLength: 63 })),
+  artifacts: Type.Optional(MapOf(ArtifactRef, { description: "Artifacts by name.", maxProperties: 64 })),
+  steps: Type.Optional(ListMap(StepStatus, ["name"], { description: "Steps.", maxItems: 128 })),
+});
+export type JobStatus = Static<typeof JobStatus>;
+
+export const WorkflowRunStatus = Type.Object(
+  {
+    phase: Enum(workflowRunPhases, { description: "Where the run is." }),
+    observedGeneration: ObservedGeneration(),
+    reason: reason(),
+    message: message(),
+    suspended: Type.Optional(Type.Boolean({ description: "Nothing new is started." })),
+    attempt: Type.Optional(Type.Integer({ description: "Rises by one with each Retry.", minimum: 1 })),
+    shutdown: Type.Optional(Enum(["Stop", "Terminate"], { description: "How it was asked to end." })),
+    observedSpecSuspend: Type.Optional(Type.Boolean({ description: "spec.suspend as last honoured." })),
+    appliedActions: Type.Optional(
+      ListMap(
+        Type.Object({
+          uid: Type.String({ description: "UID of the WorkflowAction.", maxLength: 64 }),
+          action: Type.String({ description: "What it asked for.", maxLength: 63 }),
+          at: Time("When it was applied."),
+          outcome: Enum(["Succeeded", "Failed"], { description: "How it ended." }),
+          reason: reason(),
+          message: message(),
+        }),
+        ["uid"],
+        { description: "Write-ahead record of actions whose own status may not be written yet.", maxItems: 32 },
+      ),
+    ),
+    snapshotRef: Type.Optional(
+      Type.Object(
+        { name: ObjectName("Name of the ControllerRevision.") },
+        { description: "Frozen copy of the templates used." },
+      ),
+    ),
+    startTime: Type.Optional(Time("When it left Pending.")),
+    completionTime: Type.Optional(Time("When it ended.")),
+    progress: Type.Optional(Type.String({ description: "Jobs ended of all jobs, e.g. 3/5.", maxLength: 16 })),
+    outputs: Values("Outputs of the Workflow."),
+    jobs: Type.Optional(MapOf(JobStatus, { description: "Jobs by id.", maxProperties: 320 })),
+    conditions: Type.Optional(Conditions()),
+  },
+  { description: "What became of it.", default: { phase: "Pending" } },
+);
+export type WorkflowRunStatus = Static<typeof WorkflowRunStatus>;
+
+export interface WorkflowRun extends Resource<WorkflowRunSpec, WorkflowRunStatus> {}

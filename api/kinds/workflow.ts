@@ -1,0 +1,45 @@
+import { type Static, Type } from "@sinclair/typebox";
+import type { Resource } from "../meta.ts";
+import { Conditions, ListMap, ObservedGeneration } from "../schema.ts";
+import { Env, foreign, Inputs, Jobs, Outputs, StepSpec } from "./job.ts";
+
+export const WorkflowSpec = Type.Object(
+  {
+    inputs: Inputs(),
+    outputs: Outputs(),
+    env: Env(),
+    jobs: Jobs("Jobs by id."),
+    on: foreign(),
+    name: foreign(),
+    "run-name": foreign(),
+    permissions: foreign(),
+    concurrency: foreign(),
+    defaults: foreign(),
+  },
+  { description: "A template for WorkflowRuns." },
+);
+export type WorkflowSpec = Static<typeof WorkflowSpec>;
+
+export const ActionSpec = Type.Object(
+  {
+    inputs: Inputs(),
+    outputs: Outputs(),
+    env: Env(),
+    steps: ListMap(StepSpec, ["name"], { description: "Steps; each has `run`.", minItems: 1, maxItems: 128 }),
+    runs: foreign(),
+    name: foreign(),
+    branding: foreign(),
+  },
+  { description: "Steps that jobs use by name." },
+);
+export type ActionSpec = Static<typeof ActionSpec>;
+
+/** Status of Workflow and Action. */
+export const TemplateStatus = Type.Object(
+  { observedGeneration: ObservedGeneration(), conditions: Type.Optional(Conditions()) },
+  { description: "Whether it compiles." },
+);
+export type TemplateStatus = Static<typeof TemplateStatus>;
+
+export interface Workflow extends Resource<WorkflowSpec, TemplateStatus> {}
+export interface Action extends Resource<ActionSpec, TemplateStatus> {}

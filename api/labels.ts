@@ -1,0 +1,39 @@
+/** Label keys, annotation keys and other fixed names (Kubernetes recommended labels and our own). */
+
+export const group = "kruntimes.io";
+export const version = "v1alpha1";
+export const apiVersion = `${group}/${version}`;
+
+export const labels = {
+  /** Runtime that a Pod, Run or workspace belongs to. */
+  runtime: "kruntimes.io/runtime",
+  workflow: "workflows.kruntimes.io/workflow",
+  workflowRun: "workflows.kruntimes.io/workflow-run",
+  workflowRunUID: "workflows.kruntimes.io/workflow-run-uid",
+  job: "workflows.kruntimes.io/job",
+  step: "workflows.kruntimes.io/step",
+  attempt: "workflows.kruntimes.io/attempt",
+  actor: "workflows.kruntimes.io/actor",
+  action: "workflows.kruntimes.io/action",
+  creator: "workflows.kruntimes.io/creator",
+  managedBy: "app.kubernetes.io/managed-by",
+  partOf: "app.kubernetes.io/part-of",
+  name: "app.kubernetes.io/name",
+  component: "app.kubernetes.io/component",
+  instance: "app.kubernetes.io/instance",
+} as const;
+
+export const annotations = {
+  /** On a Runtime Pod: its logical capacity as JSON, e.g. `{"runs":2}`. */
+  capacity: "kruntimes.io/capacity",
+  /** On a Runtime Pod: set to `true` while it takes no new work. */
+  draining: "kruntimes.io/draining",
+  /** On a ReplicaSet and its Pods: hash of the template it was made from. */
+  templateHash: "kruntimes.io/template-hash",
+} as const;
+
+/** Kept on a bound PersistentWorkspace until the agent has removed its directory. */
+export const workspaceFinalizer = "kruntimes.io/persistent-workspace-cleanup";
+
+/** The only topology of run affinity: one Runtime Pod. */
+export const runtimePodTopology = "kruntimes.io/runtime-pod";

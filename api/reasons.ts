@@ -1,0 +1,205 @@
+/**
+ * Every `reason` that an object of ours may show, with what it means and what to do about it. Status texts, `krt
+ * explain REASON` and the reference in docs/ come from here.
+ */
+export interface ReasonInfo {
+  /** What happened, one sentence. */
+  readonly meaning: string;
+  /** What the reader can do, one sentence. */
+  readonly advice: string;
+}
+
+const failures = {
+  Timeout: ["The attempt ran longer than spec.timeout.", "Raise spec.timeout or make the program faster."],
+  SourceFailed: [
+    "The source of the Run could not be fetched or written.",
+    "Check repoURL, commitSHA and that the repository can be reached; the message has the error.",
+  ],
+  ArtifactInputFailed: [
+    "An artifact input could not be put in place.",
+    "The message names the input and why: a path in use, a wrong digest, an unsafe archive or a vanished object.",
+  ],
+  StartFailed: [
+    "The program could not be started.",
+    "Check that the interpreter or the command exists in the image of the Runtime.",
+  ],
+  ExitNonZero: ["The program ended with an exit code other than 0.", "Read the logs of the Run."],
+  AttemptLost: [
+    "The executor restarted and does not know the attempt any more.",
+    "Set a retryPolicy; look for an out-of-memory kill in the Pod.",
+  ],
+  PodDeleted: ["The Runtime Pod of the Run was deleted.", "Set a retryPolicy so that it runs again on another Pod."],
+  PodEvicted: ["The Runtime Pod of the Run was evicted.", "Look at the resources of the node; set a retryPolicy."],
+  NodeLost: ["The agent of the Run has been silent for too long.", "Look at the node of the Pod; set a retryPolicy."],
+  OutputsInvalid: ["The outputs file cannot be read.", "The message names the line; write KEY=VALUE lines in UTF-8."],
+  OutputsTooLarge: [
+    "The outputs exceed a limit.",
+    "At most 64 keys, 128 bytes a key, 8 KiB a value, 64 KiB in all; use an artifact for more.",
+  ],
+  ArtifactInvalid: [
+    "A file left in KRUNTIME_ARTIFACTS_DIR cannot be an artifact.",
+    "Regular files and directories without links, within the limits, on a Runtime with an artifactStore.",
+  ],
+  ArtifactStoreUnavailable: ["The artifact store did not answer in time.", "Check the volume or bucket of the store."],
+  SecretNotAvailable: [
+    "A Secret or ConfigMap that the Run refers to is not available.",
+    "List it in secrets or configMaps of the Runtime and check its keys.",
+  ],
+  WorkspaceLost: [
+    "The Pod that held the workspace is gone, and its files with it.",
+    "Create a new workspace; inside a workflow, retry the job.",
+  ],
+  InvalidResources: [
+    "The requested resources can never be satisfied.",
+    "Request whole numbers of resources that the Runtime lists in capacity.resources.",
+  ],
+  Cancelled: ["The Run was cancelled.", "Create a new Run if this was not intended."],
+  RuntimeDeleted: ["The Runtime of the Run was deleted.", "Create the Runtime again, then a new Run."],
+} as const;
+
+const waiting = {
+  RuntimeNotFound: ["There is no Runtime of that name.", "Create the Runtime or correct spec.runtime."],
+  NoReadyPods: ["The Runtime has no ready Pod.", "Look at the Pods and conditions of the Runtime."],
+  InsufficientCapacity: [
+    "All Pods of the Runtime are full.",
+    "Wait, raise spec.replicas or capacity.resources of the Runtime.",
+  ],
+  WorkspaceNotFound: ["There is no workspace of that name.", "Create the PersistentWorkspace."],
+  WorkspaceNotBound: ["The workspace is not bound to a Pod yet.", "Wait until the Runtime has a ready Pod."],
+  WorkspaceReleased: ["The workspace is being deleted.", "Create a new workspace."],
+  WorkspaceRuntimeMismatch: [
+    "The workspace belongs to another Runtime.",
+    "Use the Runtime of the workspace or another workspace.",
+  ],
+  WorkspacePodMismatch: [
+    "The Pod that the workspace is bound to was replaced.",
+    "Create a new workspace; this one becomes Lost.",
+  ],
+  WorkspacePodNotReady: ["The Pod of the workspace is not ready.", "Wait until the Pod is ready again."],
+  AffinityNotSatisfied: ["No Pod satisfies the required run affinity.", "Check the selectors of spec.affinity."],
+  BackingOff: ["The next attempt waits for its back-off.", "Nothing; status.nextAttemptTime says until when."],
+} as const;
+
+const runProgress = {
+  Completed: ["The program ended with exit code 0.", "Nothing."],
+  TakenBack: ["The Pod did not claim the Run in time; it is placed again.", "Look at the agent of the Pod."],
+  HandedBack: ["The Pod could not take the Run; it is placed again.", "Nothing."],
+} as const;
+
+const workspace = {
+  Bound: ["The workspace is bound to a ready Pod.", "Nothing."],
+  NoReadyRuntimePods: ["The Runtime has no ready Pod to bind to.", "Look at the Pods and conditions of the Runtime."],
+  BoundPodDeleted: ["The bound Pod no longer exists.", "Create a new workspace."],
+  BoundPodReplaced: ["A Pod of the same name with another UID took its place.", "Create a new workspace."],
+  BoundPodDeleting: ["The bound Pod is being deleted.", "Create a new workspace."],
+  BoundPodFailed: ["The bound Pod has failed or ended.", "Create a new workspace."],
+  PodReady: ["The bound Pod is ready.", "Nothing."],
+  PodNotReady: ["The bound Pod is not ready; its files are still there.", "Wait until the Pod is ready again."],
+  ActiveRuns: ["Runs that have not ended refer to the workspace.", "Nothing."],
+  Unused: ["No Run that has not ended refers to the workspace.", "Nothing."],
+  TTLExpired: ["The workspace was unused for its TTL and is being deleted.", "Create a new workspace."],
+  DeletionRequested: ["The workspace is being deleted.", "Create a new workspace."],
+} as const;
+
+const workflow = {
+  JobFailed: ["A job failed.", "Look at the failed job in status.jobs and the logs of its Runs."],
+  StepFailed: ["A step of the job failed.", "Look at the step and the logs of its Run."],
+  Stopped: ["The run was stopped.", "Start it again if this was not intended."],
+  Terminated: ["The run was terminated.", "Start it again if this was not intended."],
+  TimedOut: ["The run took longer than spec.timeout.", "Raise spec.timeout or make the jobs faster."],
+  InvalidWorkflow: ["The workflow cannot be run as it is written.", "The message has the field and what to write."],
+  WorkflowNotFound: ["There is no workflow of that name and uid.", "Check the name and the namespace."],
+  ArtifactMissing: [
+    "An artifact that a job needs does not exist.",
+    "The message lists what there is; write it to KRUNTIME_ARTIFACTS_DIR in the producing job.",
+  ],
+  ArtifactAmbiguous: [
+    "Two instances of a matrix produced an artifact of one name.",
+    "Give the artifacts of the instances different names.",
+  ],
+  ArtifactStoreMismatch: [
+    "Producer and consumer have no artifact store in common.",
+    "Give both Runtimes the same artifactStore.",
+  ],
+  ExpressionFailed: ["An expression has no value.", "The message names the expression and the missing member."],
+  NeedsNotSucceeded: ["A job that this one needs did not succeed.", "Look at the job that failed first."],
+  ChildDeleted: ["A child object was deleted before it ended.", "Start the run again."],
+  NameCollision: [
+    "An object of another owner has the name that a child needs.",
+    "Delete or rename the object that the message names.",
+  ],
+  ChildRefused: ["The API server refused a child object.", "The message has the answer of the API server."],
+  RunCompleted: ["All jobs ended well.", "Nothing."],
+  InProgress: ["The run has not ended.", "Nothing."],
+  WorkspaceCapacity: ["A job waits for a place for its files.", "Look at the Pods of the Runtime."],
+  WorkspaceAvailable: ["The files of all running jobs are available.", "Nothing."],
+} as const;
+
+const action = {
+  WorkflowCompleted: ["The run has ended already.", "Nothing can be changed; use Retry or start it again."],
+  WorkflowNotCompleted: ["The run has not ended.", "Wait for its end, or Stop it first."],
+  NothingToResume: [
+    "Nothing is suspended and no gate is waiting.",
+    "Wait until the gate is active, then resume again.",
+  ],
+  NothingToStop: ["No active gate matches the selector.", "Correct the selector or leave it out."],
+  NothingToRetry: ["No job would be repeated.", "Select jobs, or use restartSuccessful."],
+  InvalidNodeFieldSelector: [
+    "The selector cannot be read or names an unknown field.",
+    "Use name, job, step, displayName, phase or type with = or !=.",
+  ],
+  InvalidOutputParameters: ["The gate does not take these outputs.", "The message names what is missing or unknown."],
+  UnsupportedAction: ["This controller does not know the action.", "Use Suspend, Resume, Stop, Terminate or Retry."],
+} as const;
+
+const pool = {
+  MinimumReplicasAvailable: ["All Pods of the pool are ready.", "Nothing."],
+  MinimumReplicasUnavailable: ["Not all Pods of the pool are ready.", "Look at the Pods of the Runtime."],
+  RolloutComplete: ["All Pods have the current template.", "Nothing."],
+  RolloutInProgress: ["Pods are being replaced.", "Wait, or look at the Pods that are not ready."],
+  Healthy: ["The pool works.", "Nothing."],
+  TemplateRefused: ["The Pod template is refused.", "The message has the field and what to write."],
+  PodsFailing: ["Pods of the pool cannot start.", "The message has the state of the Pods."],
+} as const;
+
+const template = {
+  Valid: ["The template compiles.", "Nothing."],
+  Invalid: ["The template does not compile.", "The message has the field and what to write."],
+} as const;
+
+const groups = { failures, waiting, runProgress, workspace, workflow, action, pool, template } as const;
+
+export type RunFailureReason = keyof typeof failures;
+export type WaitingReason = keyof typeof waiting | "WorkspaceLost";
+export type Reason =
+  | keyof typeof failures
+  | keyof typeof waiting
+  | keyof typeof runProgress
+  | keyof typeof workspace
+  | keyof typeof workflow
+  | keyof typeof action
+  | keyof typeof pool
+  | keyof typeof template;
+
+/** All failure reasons of an attempt; `retryPolicy.retryableReasons` takes these. */
+export const runFailureReasons = Object.keys(failures) as RunFailureReason[];
+
+/** Failures that would only repeat themselves: never retried, whatever the policy says. */
+export const finalRunFailures: ReadonlySet<RunFailureReason> = new Set([
+  "ArtifactInputFailed",
+  "OutputsInvalid",
+  "OutputsTooLarge",
+  "ArtifactInvalid",
+  "SecretNotAvailable",
+  "WorkspaceLost",
+  "InvalidResources",
+  "Cancelled",
+  "RuntimeDeleted",
+]);
+
+/** The registry. */
+export const reasons: Readonly<Record<Reason, ReasonInfo>> = Object.fromEntries(
+  Object.values(groups).flatMap((group) =>
+    Object.entries(group).map(([name, [meaning, advice]]) => [name, { meaning, advice }]),
+  ),
+) as Record<Reason, ReasonInfo>;
