@@ -1,0 +1,118 @@
+/**
+ * One record of a Run's log. The agent prints one record a line on its stdout; the kubelet stores the lines, the log API
+ * and `krt` read them back. Nothing here does input or output.
+ */
+
+export type LogStream = "stdout" | "stderr" | "system";
+
+export interface LogRecord {
+  /** UID of the Run. It comes first in the line, so that foreign records are skipped without parsing them. */
+  readonly run: string;
+  /** Attempt of the Run, from 1. */
+  readonly attempt: number;
+  /** Position in the log of this attempt, from 1 without gaps over all streams: a gap means that records were lost. */
+  readonly seq: number;
+  /** RFC 3339 with microseconds: when the agent saw the end of the message. */
+  readonly time: string;
+  /** `system` records are the platform's own words, never output of the Run. */
+  readonly stream: LogStream;
+  /** Text of the line without its newline; base64 text when `encoding` says so. */
+  readonly message: string;
+  /** The line goes on in the next record of the same stream; or, in the last record, it had no newline at its end. */
+  readonly partial?: true;
+  /** Present when the bytes are not UTF-8. */
+  readonly encoding?: "base64";
+}
+
+/**
+ * Longest line in bytes, newline included. Container runtimes cut container log lines at 16 KiB, and a record that is cut
+ * could not be parsed.
+ */
+export const maxLineBytes = 16 * 1024 - 1;
+
+/**
+ * Room for the message inside a line, in bytes, after JSON escaping (or base64) and without its quotes. The other fields
+ * need at most 212 bytes with a UID of 63 characters, so 512 are kept for them.
+ */
+export const maxMessageBytes = maxLineBytes - 512;
+
+const opening = '{"run":"';
+const uidPattern = /^[A-Za-z0-9._-]{1,63}$/;
+const streams: ReadonlySet<unknown> = new Set<LogStream>(["stdout", "stderr", "system"]);
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** What every line of that Run's records starts with, and no other line does. */
+export function linePrefix(runUid: string): string {
+  return `${opening}${runUid}",`;
+}
+
+/**
+ * The line for a record, newline included.
+ *
+ * @throws RangeError when the record would not fit into {@link maxLineBytes}: the splitter cuts messages before.
+ */
+export function encodeRecord(record: LogRecord): string {
+  if (!uidPattern.test(record.run)) throw new RangeError(`"${record.run}" is not the UID of a Run`);
+  const tail = `${record.partial ? ',"partial":true' : ""}${record.encoding ? `,"encoding":"${record.encoding}"` : ""}}\n`;
+  const line =
+    `${linePrefix(record.run)}"attempt":${record.attempt},"seq":${record.seq},"time":"${record.time}",` +
+    `"stream":"${record.stream}","message":${JSON.stringify(record.message)}${tail}`;
+  if (Buffer.byteLength(line) > maxLineBytes) {
+    throw new RangeError(`a log record of ${Buffer.byteLength(line)} bytes is over ${maxLineBytes}; cut its message`);
+  }
+  return line;
+}
+
+/** The record of a line (with or without its newline), or `undefined` when the line is something else. */
+export function decodeRecord(line: string): LogRecord | undefined {
+  if (!line.startsWith(opening)) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return undefined; // half a line: the process was killed while it wrote
+  }
+  return isRecord(value) ? value : undefined;
+}
+
+/** The bytes that the Run wrote: the message, and the newline unless the record is partial. */
+export function recordBytes(record: LogRecord): Uint8Array {
+  const end = record.partial ? "" : "\n";
+  if (record.encoding === undefined) return Buffer.from(record.message + end);
+  return Buffer.concat([Buffer.from(record.message, "base64"), Buffer.from(end)]);
+}
+
+/** Message and encoding for raw bytes: text when they are valid UTF-8, otherwise base64. */
+export function encodeMessage(bytes: Uint8Array): { readonly message: string; readonly encoding?: "base64" } {
+  try {
+    return { message: utf8.decode(bytes) };
+  } catch {
+    return { message: Buffer.from(bytes).toString("base64"), encoding: "base64" };
+  }
+}
+
+/** RFC 3339 with microseconds for milliseconds since the epoch (the fraction counts). */
+export function recordTime(epochMs: number): string {
+  const wholeMs = Math.floor(epochMs);
+  const micros = Math.min(999, Math.floor((epochMs - wholeMs) * 1000));
+  return `${new Date(wholeMs).toISOString().slice(0, -1)}${String(micros).padStart(3, "0")}Z`;
+}
+
+function isRecord(value: unknown): value is LogRecord {
+  if (typeof value !== "object" || value === null) return false;
+  const r = value as Partial<Record<keyof LogRecord, unknown>>;
+  return (
+    typeof r.run === "string" &&
+    isCount(r.attempt) &&
+    isCount(r.seq) &&
+    typeof r.time === "string" &&
+    streams.has(r.stream) &&
+    typeof r.message === "string" &&
+    (r.partial === undefined || r.partial === true) &&
+    (r.encoding === undefined || r.encoding === "base64")
+  );
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 1;
+}
