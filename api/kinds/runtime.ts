@@ -42,13 +42,13 @@ export const workspaceVolumeSources = [
 
 const oneAtMost = workspaceVolumeSources.map((name) => `(has(self.${name}) ? 1 : 0)`).join(" + ");
 
+const volumeSource = (name: string) => Type.Optional(Opaque({ description: `core/v1 VolumeSource ${name}.` }));
+
 const Workspace = Type.Object(
-  Object.fromEntries(
-    workspaceVolumeSources.map((name) => [
-      name,
-      Type.Optional(Opaque({ description: `core/v1 VolumeSource ${name}.` })),
-    ]),
-  ) as Record<(typeof workspaceVolumeSources)[number], ReturnType<typeof Type.Optional<ReturnType<typeof Opaque>>>>,
+  Object.fromEntries(workspaceVolumeSources.map((name) => [name, volumeSource(name)])) as Record<
+    (typeof workspaceVolumeSources)[number],
+    ReturnType<typeof volumeSource>
+  >,
   {
     description: "Volume mounted at /workspace: the members of a core/v1 VolumeSource, at most one; default emptyDir.",
     "x-kubernetes-validations": [{ rule: `${oneAtMost} <= 1`, message: "at most one volume source may be set" }],
