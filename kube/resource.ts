@@ -22,9 +22,11 @@ export interface ListOptions {
   readonly continue?: string | undefined;
   readonly resourceVersion?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Told the size of the answer in bytes; transports without a wire do not call it. */
+  readonly onBytes?: ((bytes: number) => void) | undefined;
 }
 
-export interface WatchOptions extends Omit<ListOptions, "limit" | "continue"> {
+export interface WatchOptions extends Omit<ListOptions, "limit" | "continue" | "onBytes"> {
   readonly timeoutSeconds?: number | undefined;
 }
 

@@ -19,6 +19,8 @@ export interface ApiRequest {
   readonly signal?: AbortSignal;
   /** Deadline of the whole call in milliseconds; default 30,000; not applied to streams once they are open. */
   readonly timeoutMs?: number;
+  /** Told the size of the answer's body in bytes; transports without a wire do not call it. */
+  readonly onBytes?: (bytes: number) => void;
 }
 
 /**

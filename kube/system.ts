@@ -1,0 +1,57 @@
+/** The real world behind the ports. Only adapters and process entries import this file. */
+import { randomUUID } from "node:crypto";
+import { pino } from "pino";
+import type { Clock, Logger, Random } from "#kube/ports.ts";
+
+/** A longer `setTimeout` overflows 32 bits and fires at once. */
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after(ms, fn) {
+    const due = performance.now() + ms;
+    let timer: NodeJS.Timeout;
+    const arm = (left: number) => {
+      timer =
+        left > LONGEST_TIMEOUT_MS
+          ? setTimeout(() => arm(due - performance.now()), LONGEST_TIMEOUT_MS)
+          : setTimeout(fn, Math.max(0, left));
+    };
+    arm(ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+export const systemRandom: Random = {
+  next: () => Math.random(),
+  uuid: () => randomUUID(),
+};
+
+export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
+
+/**
+ * A logger that writes JSON lines to stderr, so that stdout stays free for results. An `error` field that holds an
+ * Error is written with its type, message, stack and causes.
+ */
+export function createLogger(component: string, level: LogLevel = "info"): Logger {
+  const sink = pino(
+    {
+      level,
+      base: { component },
+      messageKey: "message",
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: { error: pino.stdSerializers.errWithCause },
+    },
+    pino.destination({ fd: 2, sync: true }),
+  );
+  return {
+    debug: (message, fields) => sink.debug(fields ?? {}, message),
+    info: (message, fields) => sink.info(fields ?? {}, message),
+    warn: (message, fields) => sink.warn(fields ?? {}, message),
+    error: (message, fields) => sink.error(fields ?? {}, message),
+  };
+}
+
+export { silentLogger } from "#kube/silent-logger.ts";
