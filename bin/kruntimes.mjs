@@ -1,0 +1,14 @@
+#!/usr/bin/env node
+// The one entry of every server component: `kruntimes COMPONENT`.
+if (Number(process.versions.node.split(".")[0]) < 24) {
+  console.error(`kruntimes needs Node 24 or newer; this is ${process.version}.`);
+  process.exit(1);
+}
+const { components } = await import("./components.ts");
+const [name = "", ...args] = process.argv.slice(2);
+const start = components[name];
+if (start === undefined) {
+  console.error(`kruntimes: unknown component ${JSON.stringify(name)}; one of ${Object.keys(components).join(", ")}`);
+  process.exit(2);
+}
+await start(args);

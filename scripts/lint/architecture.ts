@@ -1,0 +1,134 @@
+/**
+ * The two rules that keep the architecture what the folder names say: dependencies point one way, and only adapters
+ * touch the world (clock, randomness, timers, files, sockets, processes).
+ */
+
+/** What each folder may import from, besides itself. Siblings never import each other. */
+export const layers: Readonly<Record<string, readonly string[]>> = {
+  api: [],
+  machines: ["api"],
+  kube: ["api", "machines"],
+  workflows: ["api", "machines", "kube"],
+  controllers: ["api", "machines", "kube", "workflows"],
+  webhook: ["api", "machines", "kube", "workflows"],
+  "extension-api": ["api", "machines", "kube", "workflows"],
+  runtime: ["api", "machines", "kube", "workflows"],
+  local: ["api", "machines", "kube", "workflows", "controllers", "webhook", "extension-api", "runtime"],
+  cli: ["api", "machines", "kube", "workflows", "controllers", "webhook", "extension-api", "runtime", "local"],
+};
+
+/** Packages that a pure layer may use; other layers may use any dependency. */
+const packages: Readonly<Record<string, readonly string[]>> = {
+  api: ["@sinclair/typebox", "node:crypto"],
+  machines: ["xstate"],
+};
+
+/** Files whose business is to touch the world; a trailing `/` names a folder. Everything else takes a port. */
+export const adapters: readonly string[] = [
+  "kube/system.ts",
+  "kube/http-transport.ts",
+  "kube/kubeconfig.ts",
+  "kube/process-metrics.ts",
+];
+
+const worldModules = new Set([
+  "fs",
+  "fs/promises",
+  "net",
+  "tls",
+  "http",
+  "https",
+  "http2",
+  "dgram",
+  "child_process",
+  "worker_threads",
+  "timers",
+  "timers/promises",
+]);
+
+const worldCalls: readonly { readonly pattern: RegExp; readonly instead: string }[] = [
+  { pattern: /\bDate\.now\b/, instead: "Clock.now()" },
+  { pattern: /\bnew Date\(\s*\)/, instead: "Clock.now()" },
+  { pattern: /\bperformance\.now\b/, instead: "Clock.monotonic()" },
+  { pattern: /\bprocess\.hrtime\b/, instead: "Clock.monotonic()" },
+  { pattern: /\bMath\.random\b/, instead: "Random.next()" },
+  { pattern: /\brandomUUID\b/, instead: "Random.uuid()" },
+  { pattern: /(?<![.\w])(setTimeout|setInterval|setImmediate)\s*\(/, instead: "Clock.after()" },
+];
+
+export interface Finding {
+  readonly file: string;
+  readonly line: number;
+  readonly message: string;
+}
+
+/** Blanks comments, keeps strings and line numbers. */
+export function withoutComments(source: string): string {
+  return source.replace(
+    /("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`)|(\/\*[\s\S]*?\*\/|\/\/[^\n]*)/g,
+    (match, text: string | undefined) => text ?? match.replace(/[^\n]/g, " "),
+  );
+}
+
+/** The module names that a source imports, with their lines. */
+export function importsOf(source: string): { name: string; line: number }[] {
+  const pattern = /(?:\bfrom\s*|\bimport\s*\(?\s*)"([^"\n]+)"/g;
+  return [...source.matchAll(pattern)].map((match) => ({
+    name: match[1] ?? "",
+    line: source.slice(0, match.index).split("\n").length,
+  }));
+}
+
+const isAdapter = (file: string) => adapters.some((one) => (one.endsWith("/") ? file.startsWith(one) : file === one));
+
+/**
+ * Checks one file.
+ * @param file path from the root of the project, with `/`
+ */
+export function check(file: string, text: string): Finding[] {
+  const layer = file.split("/")[0] ?? "";
+  const allowed = layers[layer];
+  if (allowed === undefined || file.endsWith(".test.ts")) return [];
+  const source = withoutComments(text);
+  const findings: Finding[] = [];
+  const find = (line: number, message: string) => findings.push({ file, line, message });
+
+  for (const { name, line } of importsOf(source)) {
+    const target = targetLayer(file, name);
+    if (target !== undefined) {
+      if (target !== layer && !allowed.includes(target)) find(line, `${layer} must not import ${target} (${name})`);
+      continue;
+    }
+    const only = packages[layer];
+    if (only !== undefined && !only.some((one) => name === one || name.startsWith(`${one}/`))) {
+      find(line, `${layer} must not import the package ${name}`);
+    }
+    if (worldModules.has(name.replace(/^node:/, "")) && !isAdapter(file)) {
+      find(
+        line,
+        `${name} belongs into an adapter; take a port instead (scripts/lint/architecture.ts lists the adapters)`,
+      );
+    }
+  }
+  if (!isAdapter(file)) {
+    for (const [index, content] of source.split("\n").entries()) {
+      for (const { pattern, instead } of worldCalls) {
+        const match = pattern.exec(content);
+        if (match) find(index + 1, `${match[0].trim()} touches the world; use ${instead}`);
+      }
+    }
+  }
+  return findings;
+}
+
+/** The layer that an import leads to, or undefined for a package. */
+function targetLayer(file: string, name: string): string | undefined {
+  if (name.startsWith("#")) return name.slice(1).split("/")[0];
+  if (!name.startsWith(".")) return undefined;
+  const parts = file.split("/").slice(0, -1);
+  for (const part of name.split("/")) {
+    if (part === "..") parts.pop();
+    else if (part !== ".") parts.push(part);
+  }
+  return parts[0];
+}
