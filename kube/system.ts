@@ -1,27 +1,7 @@
 /** The real world behind the ports. Only adapters and process entries import this file. */
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
-import type { Clock, Logger, Random } from "#kube/ports.ts";
-
-/** A longer `setTimeout` overflows 32 bits and fires at once. */
-const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
-
-export const systemClock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-  after(ms, fn) {
-    const due = performance.now() + ms;
-    let timer: NodeJS.Timeout;
-    const arm = (left: number) => {
-      timer =
-        left > LONGEST_TIMEOUT_MS
-          ? setTimeout(() => arm(due - performance.now()), LONGEST_TIMEOUT_MS)
-          : setTimeout(fn, Math.max(0, left));
-    };
-    arm(ms);
-    return () => clearTimeout(timer);
-  },
-};
+import type { Logger, Random } from "#kube/ports.ts";
 
 export const systemRandom: Random = {
   next: () => Math.random(),
@@ -55,3 +35,4 @@ export function createLogger(component: string, level: LogLevel = "info"): Logge
 }
 
 export { silentLogger } from "#kube/silent-logger.ts";
+export { systemClock } from "#kube/system-clock.ts";
