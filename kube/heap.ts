@@ -51,4 +51,11 @@ export class Heap<T> {
   clear(): void {
     this.#items.length = 0;
   }
+
+  /** Drops what does not satisfy `keep`; O(n log n). */
+  retain(keep: (item: T) => boolean): void {
+    const kept = this.#items.filter(keep);
+    this.#items.length = 0;
+    for (const item of kept) this.push(item);
+  }
 }
