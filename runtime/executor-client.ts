@@ -136,9 +136,9 @@ export interface ExecutorClient {
 
   /**
    * SIGTERM to all processes of the execution, after `graceMs` SIGKILL; resolves when all of them are gone (those that left
-   * the process group included). The `exited` event follows by itself and needs no reader. On an execution that is over or
-   * unknown it only makes sure that no process is left and that the attempt never starts later. `cause` (default
-   * `cancelled`) comes back in the `exited` event.
+   * the process group included) and the `exited` event is recorded, which needs no reader. On an execution that is over or
+   * unknown it only makes sure that no process is left and that the attempt never starts later. Calling again with less grace
+   * shortens the wait. `cause` (default `cancelled`) comes back in the `exited` event; the first one given counts.
    */
   cancel(id: ExecutionId, graceMs: number, cause?: KillCause): Promise<void>;
 
