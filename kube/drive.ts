@@ -1,0 +1,60 @@
+import type { Outcome } from "#kube/outcome.ts";
+import { done, retry } from "#kube/outcome.ts";
+import type { Clock } from "#kube/ports.ts";
+import { isConflict, isNotFound } from "#kube/transport.ts";
+
+/** What a pure step made of what was seen. */
+export interface Step<Status, Effect> {
+  /** Whether `status` differs from what is stored; false when the machine kept its state. */
+  readonly changed: boolean;
+  readonly status: Status;
+  /** Idempotent, and derived again from the stored status by the next pass if this one does not get to them. */
+  readonly effects: readonly Effect[];
+}
+
+export interface Drive<Seen, Status, Effect> {
+  /** Everything the decision needs, from caches; the only reader. Undefined = there is no such object (any more). */
+  gather(): Seen | undefined | Promise<Seen | undefined>;
+  /** Pure: observes and steps the machine until it settles. */
+  step(seen: Seen, now: number): Step<Status, Effect>;
+  /**
+   * Writes the status, once, with the resourceVersion of what was seen, and notes the answer in the cache. This write
+   * is the claim: after it, and only after it, effects may follow.
+   */
+  persist(seen: Seen, status: Status): Promise<void>;
+  run(effect: Effect, seen: Seen): Promise<void>;
+  /** What to wait for in the stored state. */
+  nextWake(status: Status, seen: Seen, now: number): Outcome;
+}
+
+/**
+ * One pass: gather, step, persist, effects. On a conflict everything computed is thrown away, and the next pass
+ * starts from fresh objects. Effects that fail end the pass; it is tried again.
+ */
+export async function drive<Seen, Status, Effect>(
+  shape: Drive<Seen, Status, Effect>,
+  clock: Clock,
+  signal?: AbortSignal,
+): Promise<Outcome> {
+  const seen = await shape.gather();
+  if (seen === undefined) return done;
+  const now = clock.now();
+  const { changed, status, effects } = shape.step(seen, now);
+  if (signal?.aborted) return retry(signal.reason);
+  if (changed) {
+    try {
+      await shape.persist(seen, status);
+    } catch (error) {
+      if (isConflict(error)) return retry(error);
+      // Deleted meanwhile. A namesake, if there is one, wakes us by its own event.
+      if (isNotFound(error)) return done;
+      throw error;
+    }
+  }
+  for (const effect of effects) {
+    // Who lost the lease, or stops, leaves the rest to the next holder.
+    if (signal?.aborted) return retry(signal.reason);
+    await shape.run(effect, seen);
+  }
+  return shape.nextWake(status, seen, now);
+}

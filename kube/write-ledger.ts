@@ -1,0 +1,171 @@
+import type { KubeObject } from "#api/meta.ts";
+import type { Cancel, Clock } from "#kube/ports.ts";
+
+/** A point in the order of local writes. */
+export type WritePosition = number;
+
+interface Pending<T> {
+  /** The version our write made; the watch will show it, unless a list jumps over it. */
+  readonly written: string;
+  readonly uid: string | undefined;
+  /** Versions known to be older than `written`. */
+  readonly replaced: Set<string>;
+  readonly position: WritePosition;
+  /** What the watch showed meanwhile, of unknown age; `object` undefined = absent. */
+  held?: { object: T | undefined };
+  cancel?: Cancel;
+}
+
+/**
+ * How long an event of unknown age is held back while the version of a local write has not been seen. The watch shows
+ * writes within milliseconds; this only bounds the harm if a version never comes.
+ */
+const PATIENCE_MS = 10_000;
+
+/** Versions remembered as passed by the watch: more than can arrive between an answer and its processing. */
+const PASSED_LIMIT = 4096;
+
+/**
+ * Decides which version of an object is newer when local writes and a watch tell of it, although versions can only be
+ * compared for equality:
+ *
+ * - A watch shows the versions of one object in their order. Until it shows the version we wrote, everything else is
+ *   older and is not shown.
+ * - If the watch has shown our version before its answer reached us, the answer is old news.
+ * - A list shows one moment, before or after our write. The versions that our write replaced are before it; anything
+ *   else is believed, because the watch that follows repeats our write if the list was before it.
+ * - Whatever was held back by mistake wins after ten seconds, so a wrong guess never lasts.
+ */
+export class WriteLedger<T extends KubeObject> {
+  readonly #pending = new Map<string, Pending<T>>();
+  /** Uids of objects whose deletion was accepted, by key. */
+  readonly #deleting = new Map<string, string | undefined>();
+  readonly #passed = new Set<string>();
+  readonly #clock: Clock;
+  readonly #adopt: (key: string, object: T | undefined) => void;
+  #position: WritePosition = 0;
+
+  /** @param adopt called with an object that was held back long enough. */
+  constructor(clock: Clock, adopt: (key: string, object: T | undefined) => void) {
+    this.#clock = clock;
+    this.#adopt = adopt;
+  }
+
+  /** A local write was answered with `next`; returns whether to show it. */
+  noteWrite(key: string, current: T | undefined, next: T): boolean {
+    const { uid, resourceVersion: written, deletionTimestamp } = next.metadata;
+    if (written === undefined) return true;
+    if (current?.metadata.resourceVersion === written || this.#passed.has(`${key} ${written}`)) return false;
+    const before = this.#settle(key);
+    const replaced = before?.replaced ?? new Set();
+    const old = current?.metadata.resourceVersion;
+    if (old !== undefined) replaced.add(old);
+    const pending: Pending<T> = { written, uid, replaced, position: ++this.#position };
+    this.#pending.set(key, pending);
+    if (before?.held !== undefined) this.#hold(key, pending, before.held.object);
+    // A write that was answered after our deletion came before it.
+    return !(this.#deleting.has(key) && this.#deleting.get(key) === uid && deletionTimestamp === undefined);
+  }
+
+  /** The deletion of `current` was accepted: versions of it without a deletionTimestamp are older from now on. */
+  noteDelete(key: string, current: T): void {
+    if (current.metadata.deletionTimestamp === undefined) this.#deleting.set(key, current.metadata.uid);
+  }
+
+  /** The watch shows `next`; returns whether readers may see it. */
+  admit(key: string, current: T | undefined, next: T): boolean {
+    this.#pass(key, next);
+    if (this.#isBeforeDeletion(key, next)) return false;
+    const pending = this.#pending.get(key);
+    const version = next.metadata.resourceVersion;
+    if (pending === undefined || version === undefined) {
+      if (current !== undefined) this.#pass(key, current);
+      return true;
+    }
+    if (version === pending.written) {
+      this.#settle(key);
+      return true;
+    }
+    if (!pending.replaced.has(version)) this.#hold(key, pending, next);
+    return false;
+  }
+
+  /** A list shows `next`; returns whether readers may see it. */
+  admitListed(key: string, current: T | undefined, next: T): boolean {
+    if (this.#isBeforeDeletion(key, next)) return false;
+    const version = next.metadata.resourceVersion;
+    if (version !== undefined && this.#pending.get(key)?.replaced.has(version)) return false;
+    this.#settle(key);
+    if (current !== undefined) this.#pass(key, current);
+    return true;
+  }
+
+  /** The watch shows that `object` went; returns whether that ends `current`. */
+  admitRemoval(key: string, current: T | undefined, object: T): boolean {
+    this.#pass(key, object);
+    if (current === undefined || current.metadata.uid !== object.metadata.uid) return false;
+    this.#pass(key, current);
+    this.forget(key);
+    return true;
+  }
+
+  /** A list does not show `key`; returns whether that ends it: not if it was written after `since`. */
+  admitAbsence(key: string, since: WritePosition): boolean {
+    const pending = this.#pending.get(key);
+    if (pending !== undefined && pending.position > since) {
+      this.#hold(key, pending, undefined);
+      return false;
+    }
+    this.forget(key);
+    return true;
+  }
+
+  position(): WritePosition {
+    return this.#position;
+  }
+
+  forget(key: string): void {
+    this.#settle(key);
+    this.#deleting.delete(key);
+  }
+
+  /** Cancels all timers. */
+  close(): void {
+    for (const pending of this.#pending.values()) pending.cancel?.();
+    this.#pending.clear();
+  }
+
+  #settle(key: string): Pending<T> | undefined {
+    const pending = this.#pending.get(key);
+    pending?.cancel?.();
+    this.#pending.delete(key);
+    return pending;
+  }
+
+  #hold(key: string, pending: Pending<T>, object: T | undefined): void {
+    pending.held = { object };
+    pending.cancel ??= this.#clock.after(PATIENCE_MS, () => {
+      this.#settle(key);
+      this.#adopt(key, pending.held?.object);
+    });
+  }
+
+  #isBeforeDeletion(key: string, next: T): boolean {
+    if (!this.#deleting.has(key)) return false;
+    if (this.#deleting.get(key) === next.metadata.uid && next.metadata.deletionTimestamp === undefined) return true;
+    this.#deleting.delete(key);
+    return false;
+  }
+
+  #pass(key: string, object: T): void {
+    const version = object.metadata.resourceVersion;
+    if (version === undefined) return;
+    this.#passed.add(`${key} ${version}`);
+    if (this.#passed.size > PASSED_LIMIT) {
+      for (const oldest of this.#passed) {
+        this.#passed.delete(oldest);
+        break;
+      }
+    }
+  }
+}
