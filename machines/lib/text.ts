@@ -1,0 +1,9 @@
+/** Bound of `status.message` in the schemas, in characters. */
+export const maxMessageLength = 4096;
+
+/** A message that fits its field: its beginning, with a mark when something was cut off. */
+export function clip(message: string): string {
+  if (message.length <= maxMessageLength) return message;
+  // Not between the two halves of a surrogate pair: the API server refuses text that is no UTF-8.
+  return `${message.slice(0, maxMessageLength - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
+}
