@@ -7,6 +7,8 @@ export const apiVersion = `${group}/${version}`;
 export const labels = {
   /** Runtime that a Pod, Run or workspace belongs to. */
   runtime: "kruntimes.io/runtime",
+  /** On a ReplicaSet of a pool and its Pods: hash of the Pod template. */
+  templateHash: "kruntimes.io/template-hash",
   workflow: "workflows.kruntimes.io/workflow",
   workflowRun: "workflows.kruntimes.io/workflow-run",
   workflowRunUID: "workflows.kruntimes.io/workflow-run-uid",
@@ -26,10 +28,12 @@ export const labels = {
 export const annotations = {
   /** On a Runtime Pod: its logical capacity as JSON, e.g. `{"runs":2}`. */
   capacity: "kruntimes.io/capacity",
-  /** On a Runtime Pod: set to `true` while it takes no new work. */
+  /** On a Runtime Pod that takes no new work: since when (RFC 3339). */
   draining: "kruntimes.io/draining",
-  /** On a ReplicaSet and its Pods: hash of the template it was made from. */
-  templateHash: "kruntimes.io/template-hash",
+  /** Kubernetes: of the Pods of a ReplicaSet those with the lowest cost go first. */
+  deletionCost: "controller.kubernetes.io/pod-deletion-cost",
+  /** Cluster autoscaler: whether a Pod may be moved by deleting it. */
+  safeToEvict: "cluster-autoscaler.kubernetes.io/safe-to-evict",
 } as const;
 
 /** Kept on a bound PersistentWorkspace until the agent has removed its directory. */

@@ -1,0 +1,26 @@
+/** Where a local cluster keeps things, below its state directory. Names only, nothing is made here. */
+export interface NodeLayout {
+  readonly stateDirectory: string;
+  /** Everything of one Pod. */
+  podDirectory(podUid: string): string;
+  /** Directory that stands for a volume that lives as long as its Pod. */
+  podVolume(podUid: string, volume: string): string;
+  /** Directory that stands for a PersistentVolumeClaim. */
+  claim(namespace: string, name: string): string;
+  /** Output of one container of a Pod. */
+  containerLog(podUid: string, container: string): string;
+  /** Token of the API server; readable by its owner only. */
+  readonly tokenFile: string;
+}
+
+export function nodeLayout(stateDirectory: string): NodeLayout {
+  const podDirectory = (uid: string) => `${stateDirectory}/pods/${uid}`;
+  return {
+    stateDirectory,
+    podDirectory,
+    podVolume: (uid, volume) => `${podDirectory(uid)}/${volume}`,
+    claim: (namespace, name) => `${stateDirectory}/claims/${namespace}/${name}`,
+    containerLog: (uid, container) => `${podDirectory(uid)}/${container}.log`,
+    tokenFile: `${stateDirectory}/token`,
+  };
+}

@@ -1,0 +1,174 @@
+import { keyOf } from "#api/meta.ts";
+import { type Pod, type PodStatus, persistentVolumeClaims, pods } from "#kube/builtin.ts";
+import { createController } from "#kube/controller.ts";
+import { createInformer } from "#kube/informer.ts";
+import { done, type Outcome } from "#kube/outcome.ts";
+import type { Clock, Logger, Random } from "#kube/ports.ts";
+import type { Client } from "#kube/resource.ts";
+import { isConflict, isNotFound } from "#kube/transport.ts";
+import type { NodeLayout } from "./layout.ts";
+import type { PodLogs } from "./pod-logs.ts";
+import { type PlanFailure, planPod } from "./pod-plan.ts";
+import { PodRunner } from "./pod-runner.ts";
+import { failedStatus, runningStatus, waitingStatus } from "./pod-status.ts";
+import type { Processes } from "./processes.ts";
+
+export interface NodeDeps {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly layout: NodeLayout;
+  readonly processes: Processes;
+  readonly directories: Directories;
+  readonly logs: PodLogs;
+  /** Variables for every process: how to reach the API server. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** The directories of Pods and claims; the adapter is `system-directories.ts`. */
+export interface Directories {
+  make(path: string): void;
+  remove(path: string): Promise<void>;
+}
+
+export interface LocalNode {
+  start(signal: AbortSignal): Promise<void>;
+  /** Ends all Pods at once, without drain. Resolves when no process is left. */
+  stop(): Promise<void>;
+  /** Ends one container's process as a crash would. False when there is none. */
+  crash(pod: { name: string; namespace: string }, container: string): boolean;
+}
+
+/** Name of the only node of a local cluster. */
+export const nodeName = "local";
+
+/**
+ * Stands for kubelet and default scheduler: takes every Pod, runs it as processes under the state directory, writes its
+ * status, and lets it go when it is deleted.
+ */
+export function createNode(deps: NodeDeps): LocalNode {
+  const { client, clock, random, logger } = deps;
+  const podClient = client.of(pods);
+  const informer = createInformer(client, pods, { clock, random, logger });
+  const claims = createInformer(client, persistentVolumeClaims, { clock, random, logger });
+  const runners = new Map<string, PodRunner>();
+  const keyOfUid = new Map<string, string>();
+  const controller = createController({ name: "local-node", reconcile, clock, random, logger, workers: 8 });
+
+  informer.onChange((old, next) => {
+    const object = next ?? old;
+    if (object !== undefined) controller.enqueue(keyOf(object));
+  });
+  claims.onChange(() => {
+    // Claims are few, and a Pod may wait for any of them.
+    for (const pod of informer.values()) if (pod.status?.phase === "Pending") controller.enqueue(keyOf(pod));
+  });
+
+  async function reconcile(key: string): Promise<Outcome> {
+    const pod = informer.get(key);
+    await endOthers(key, pod?.metadata.uid);
+    if (pod === undefined || pod.status?.phase === "Failed" || pod.status?.phase === "Succeeded") return done;
+    if (pod.metadata.deletionTimestamp !== undefined) return terminate(pod);
+    const runner = runners.get(pod.metadata.uid ?? "") ?? start(key, pod);
+    if (runner instanceof PodRunner) return write(pod, runningStatus(pod, runner, clock.now()));
+    return write(pod, waitingStatus(pod, runner, clock.now()));
+  }
+
+  /** A Pod that went, or was replaced by one of the same name, leaves no process behind. */
+  async function endOthers(key: string, uid: string | undefined): Promise<void> {
+    for (const [other, otherKey] of keyOfUid) {
+      if (otherKey === key && other !== uid) await forget(other);
+    }
+  }
+
+  async function forget(uid: string): Promise<void> {
+    await runners.get(uid)?.end();
+    runners.delete(uid);
+    keyOfUid.delete(uid);
+    await deps.directories.remove(deps.layout.podDirectory(uid));
+  }
+
+  function start(key: string, pod: Pod): PodRunner | PlanFailure {
+    const { uid = "", namespace } = pod.metadata;
+    const names = [...claims.values()].filter((claim) => claim.metadata.namespace === namespace);
+    const plan = planPod(pod, deps.layout, new Set(names.map((claim) => claim.metadata.name)));
+    if ("reason" in plan) return plan;
+    deps.directories.make(deps.layout.podDirectory(uid));
+    for (const directory of plan.directories) deps.directories.make(directory);
+    const runner = new PodRunner(uid, plan.containers, {
+      clock,
+      processes: deps.processes,
+      env: deps.env,
+      workingDirectory: deps.layout.podDirectory(uid),
+      errorLog: (container) => `${deps.layout.podDirectory(uid)}/${container}.stderr`,
+      onOutput: (container, line) => deps.logs.take(deps.layout.containerLog(uid, container), line),
+      onChange: () => controller.enqueue(key),
+    });
+    runners.set(uid, runner);
+    keyOfUid.set(uid, key);
+    logger.info("Pod started", { pod: key });
+    return runner;
+  }
+
+  /** Drains until the deadline that deletionTimestamp is, then ends what is left and removes the object. */
+  async function terminate(pod: Pod): Promise<Outcome> {
+    const { uid = "", deletionTimestamp = "" } = pod.metadata;
+    const runner = runners.get(uid);
+    const leftMs = Date.parse(deletionTimestamp) - clock.now();
+    if (runner !== undefined && !runner.ended && leftMs > 0) {
+      runner.drain();
+      if (!runner.ended) return { kind: "after", ms: leftMs, why: "grace period of the Pod" };
+    }
+    await forget(uid);
+    try {
+      const ref = { name: pod.metadata.name, namespace: pod.metadata.namespace };
+      await podClient.delete(ref, { gracePeriodSeconds: 0, preconditions: { uid } });
+    } catch (error) {
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    }
+    return done;
+  }
+
+  async function write(pod: Pod, status: PodStatus | undefined): Promise<Outcome> {
+    if (pod.spec.nodeName === undefined) {
+      const bound = { ...pod, spec: { ...pod.spec, nodeName } };
+      informer.noteWrite(await podClient.update(bound));
+      return { kind: "after", ms: 0, why: "status after binding" };
+    }
+    if (status === undefined) return done;
+    try {
+      informer.noteWrite(await podClient.update({ ...pod, status }, "status"));
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+    return done;
+  }
+
+  return {
+    async start(signal) {
+      informer.start(signal);
+      claims.start(signal);
+      await Promise.all([informer.whenSynced(signal), claims.whenSynced(signal)]);
+      await adopt();
+      controller.start(signal);
+    },
+    async stop() {
+      await controller.stop();
+      await Promise.all([...runners.values()].map((runner) => runner.end()));
+    },
+    crash(pod, container) {
+      const found = informer.get(`${pod.namespace}/${pod.name}`);
+      return runners.get(found?.metadata.uid ?? "")?.crash(container) ?? false;
+    },
+  };
+
+  /** Pods that ran under an earlier process of ours are over: their processes went with it. */
+  async function adopt(): Promise<void> {
+    for (const pod of informer.values()) {
+      if (pod.spec.nodeName === undefined || pod.metadata.deletionTimestamp !== undefined) continue;
+      await deps.processes.endPod(pod.metadata.uid ?? "");
+      if (pod.status?.phase === "Running") await write(pod, failedStatus(pod, clock.now()));
+    }
+  }
+}

@@ -1,0 +1,144 @@
+import type { Container, EnvVar, Pod, Volume } from "#kube/builtin.ts";
+import type { NodeLayout } from "./layout.ts";
+
+/** One process that stands for a container. */
+export interface ContainerPlan {
+  readonly name: string;
+  /** Arguments of `kruntimes`: component and flags, with paths of the Pod mapped to directories of this machine. */
+  readonly args: readonly string[];
+  /** Variables that the Pod declares for it. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export interface PodPlan {
+  readonly containers: readonly ContainerPlan[];
+  /** Directories that must exist before the start. */
+  readonly directories: readonly string[];
+}
+
+/** A Pod that cannot run here; the reason is shown as the waiting reason of its containers. */
+export interface PlanFailure {
+  readonly reason: "UnsupportedVolume" | "ClaimNotFound" | "UnsupportedContainer" | "UnsupportedVariable";
+  readonly message: string;
+}
+
+/** Containers of these components are run; anything else in a Pod needs an image, which a local cluster has not. */
+const components = new Set(["agent", "executor"]);
+
+/** Longest path of a unix socket on Linux, without the closing zero (unix(7)). */
+const maxSocketPath = 107;
+
+/**
+ * What to start for a Pod: the agent (a sidecar) and the executor (the container `runtime`), started from this
+ * installation in place of their images, with every mounted path replaced by the directory that stands for it. Other
+ * init containers only prepare images and are left out.
+ *
+ * @param claims names of the PersistentVolumeClaims of the Pod's namespace
+ */
+export function planPod(pod: Pod, layout: NodeLayout, claims: ReadonlySet<string>): PodPlan | PlanFailure {
+  const volumes = new Map<string, string>();
+  for (const volume of pod.spec.volumes ?? []) {
+    const directory = volumeDirectory(pod, volume, layout, claims);
+    if (typeof directory !== "string") return directory;
+    volumes.set(volume.name, directory);
+  }
+  const sidecars = (pod.spec.initContainers ?? []).filter((one) => one.restartPolicy === "Always");
+  const containers: ContainerPlan[] = [];
+  for (const container of [...sidecars, ...pod.spec.containers]) {
+    const plan = planContainer(pod, container, volumes);
+    if ("reason" in plan) return plan;
+    containers.push(plan);
+  }
+  return { containers, directories: [...new Set(volumes.values())] };
+}
+
+function volumeDirectory(
+  pod: Pod,
+  volume: Volume,
+  layout: NodeLayout,
+  claims: ReadonlySet<string>,
+): string | PlanFailure {
+  if (volume.persistentVolumeClaim !== undefined) {
+    const { claimName } = volume.persistentVolumeClaim;
+    if (claims.has(claimName)) return layout.claim(pod.metadata.namespace ?? "default", claimName);
+    return { reason: "ClaimNotFound", message: `persistentvolumeclaim "${claimName}" not found; create it` };
+  }
+  // A token is of no use here: the agent gets the one of the local API server.
+  if (volume.emptyDir !== undefined || volume.projected !== undefined) {
+    return layout.podVolume(pod.metadata.uid ?? "", volume.name);
+  }
+  const source = Object.keys(volume).find((key) => key !== "name") ?? "none";
+  return {
+    reason: "UnsupportedVolume",
+    message: `volume "${volume.name}": a local cluster has emptyDir and persistentVolumeClaim, not ${source}`,
+  };
+}
+
+function planContainer(
+  pod: Pod,
+  container: Container,
+  volumes: ReadonlyMap<string, string>,
+): ContainerPlan | PlanFailure {
+  const args = container.args ?? [];
+  if (!components.has(args[0] ?? "")) {
+    return {
+      reason: "UnsupportedContainer",
+      message: `container "${container.name}": a local cluster runs no images; only the runtime container is available`,
+    };
+  }
+  const mounts = (container.volumeMounts ?? [])
+    .map(({ mountPath, name, subPath }) => {
+      const directory = volumes.get(name);
+      return directory && { mountPath, directory: subPath === undefined ? directory : `${directory}/${subPath}` };
+    })
+    .filter((mount) => mount !== undefined && mount !== "")
+    .sort((a, b) => b.mountPath.length - a.mountPath.length);
+  const mapped = (value: string) => {
+    const mount = mounts.find(({ mountPath }) => value === mountPath || value.startsWith(`${mountPath}/`));
+    return mount === undefined ? value : `${mount.directory}${value.slice(mount.mountPath.length)}`;
+  };
+
+  const result = args.map((arg) => {
+    const flag = /^(--[a-z-]+=)(.*)$/s.exec(arg);
+    return flag === null ? mapped(arg) : `${flag[1]}${mapped(flag[2] ?? "")}`;
+  });
+  const socket = result.map((arg) => /^--socket=(.*)$/.exec(arg)?.[1]).find((path) => path !== undefined);
+  if (socket !== undefined && Buffer.byteLength(socket) > maxSocketPath) {
+    return {
+      reason: "UnsupportedVolume",
+      message: `the state directory has too long a path for a socket (${socket}); choose a shorter one`,
+    };
+  }
+  const env: Record<string, string> = {};
+  for (const variable of container.env ?? []) {
+    const value = variableValue(pod, variable);
+    if (value === undefined) {
+      return {
+        reason: "UnsupportedVariable",
+        message: `container "${container.name}", variable ${variable.name}: a local cluster has value and fieldRef only`,
+      };
+    }
+    env[variable.name] = mapped(value);
+  }
+  return { name: container.name, args: result, env };
+}
+
+/** The downward API, as far as our own templates use it. */
+function variableValue(pod: Pod, variable: EnvVar): string | undefined {
+  if (variable.valueFrom === undefined) return variable.value ?? "";
+  const { fieldPath } = (variable.valueFrom.fieldRef ?? {}) as { fieldPath?: string };
+  switch (fieldPath) {
+    case "metadata.name":
+      return pod.metadata.name;
+    case "metadata.namespace":
+      return pod.metadata.namespace ?? "default";
+    case "metadata.uid":
+      return pod.metadata.uid ?? "";
+    case "spec.nodeName":
+      return pod.spec.nodeName ?? "";
+    case "status.podIP":
+      return "127.0.0.1";
+    default:
+      return undefined;
+  }
+}
