@@ -23,7 +23,7 @@ export function MapOf<T extends TSchema>(value: T, options: SchemaOptions = {}):
   return Type.Unsafe<Record<string, Static<T>>>({ ...options, type: "object", additionalProperties: value });
 }
 
-/** An object whose members only Kubernetes knows: kept as it is, not described further. */
+/** An object with any members: kept as it is, not described further. CEL rules see the object, not its members. */
 export function Opaque(options: SchemaOptions = {}): TUnsafe<Record<string, unknown>> {
   return Type.Unsafe<Record<string, unknown>>({
     ...options,
@@ -32,7 +32,7 @@ export function Opaque(options: SchemaOptions = {}): TUnsafe<Record<string, unkn
   });
 }
 
-/** Any JSON value. */
+/** Any JSON value. It has no type, so CEL rules cannot name such a field, nor a map or list of them. */
 export function AnyValue(options: SchemaOptions = {}): TUnsafe<unknown> {
   return Type.Unsafe<unknown>({ ...options, "x-kubernetes-preserve-unknown-fields": true });
 }

@@ -34,7 +34,11 @@ export type RunPhase = (typeof runPhases)[number];
 const Source = Type.Object(
   {
     inline: Type.Optional(
-      Type.String({ description: "Text of the script; a first line `#!...` is honoured.", maxLength: 262144 }),
+      Type.String({
+        description: "Text of the script; a first line `#!...` is honoured.",
+        minLength: 1,
+        maxLength: 262144,
+      }),
     ),
     inlinePath: Type.Optional(RelativePath("File name of inline function source.")),
     repoURL: Type.Optional(
@@ -63,6 +67,7 @@ const Mode = Type.Object(
           args: Type.Optional(
             AtomicList(Type.String({ maxLength: 8192 }), {
               description: "Arguments of the script, or the command itself when there is no source.",
+              minItems: 1,
               maxItems: 256,
             }),
           ),
@@ -97,7 +102,8 @@ const Mode = Type.Object(
     default: { task: {} },
     "x-kubernetes-validations": [
       {
-        rule: "(has(self.task) ? 1 : 0) + (has(self.function) ? 1 : 0) + (has(self.session) ? 1 : 0) == 1",
+        // `function` is a reserved word of CEL, which Kubernetes escapes in field names.
+        rule: "(has(self.task) ? 1 : 0) + (has(self.__function__) ? 1 : 0) + (has(self.session) ? 1 : 0) == 1",
         message: "exactly one of task, function and session must be set",
       },
     ],
@@ -140,10 +146,13 @@ const LabelSelector = Type.Object(
 );
 export type LabelSelector = Static<typeof LabelSelector>;
 
-const AffinityTerm = Type.Object({
-  labelSelector: LabelSelector,
-  topologyKey: Enum(["kruntimes.io/runtime-pod"], { description: "The Runtime Pod is the only topology." }),
-});
+const AffinityTerm = Type.Object(
+  {
+    labelSelector: LabelSelector,
+    topologyKey: Enum(["kruntimes.io/runtime-pod"], { description: "The Runtime Pod is the only topology." }),
+  },
+  { description: "Runs, and the place that they share." },
+);
 export type RunAffinityTerm = Static<typeof AffinityTerm>;
 
 const AffinityRules = (description: string) =>
@@ -310,6 +319,26 @@ export const RunSpec = Type.Object(
         rule: "!has(self.termination) || self.termination.mode != 'Drain' || (has(self.mode) && has(self.mode.session))",
         message: "Drain is for sessions; use Immediate",
         fieldPath: ".termination",
+      },
+      {
+        rule: "!has(self.source) || !has(self.source.inlinePath) || (has(self.mode) && has(self.mode.__function__))",
+        message: "inlinePath is for functions",
+        fieldPath: ".source.inlinePath",
+      },
+      {
+        rule: "!has(self.mode) || !has(self.mode.__function__) || (has(self.source) && (has(self.source.inlinePath) || has(self.source.repoURL)))",
+        message: "a function needs source.inline with source.inlinePath, or source.repoURL",
+        fieldPath: ".source",
+      },
+      {
+        rule: "!has(self.mode) || !has(self.mode.task) || !has(self.mode.task.entrypoint) || (has(self.source) && has(self.source.repoURL))",
+        message: "entrypoint names a file of source.repoURL; leave it out for an inline script or a command",
+        fieldPath: ".mode.task.entrypoint",
+      },
+      {
+        rule: "!has(self.mode) || !has(self.mode.task) || has(self.mode.task.args) || (has(self.source) && (has(self.source.inline) || has(self.source.repoURL)))",
+        message: "a task needs a program: source.inline, source.repoURL, or a command in mode.task.args",
+        fieldPath: ".source",
       },
       {
         rule: "!has(self.workspace) || !has(self.mode) || !has(self.mode.session)",

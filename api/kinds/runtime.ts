@@ -189,16 +189,7 @@ export const RuntimeSpec = Type.Object(
       ),
     ),
   },
-  {
-    description: "A pool of warm Pods.",
-    "x-kubernetes-validations": [
-      {
-        rule: "self.template.spec.containers[0].name == 'runtime'",
-        message: "the first container must be named runtime",
-        fieldPath: ".template",
-      },
-    ],
-  },
+  { description: "A pool of warm Pods." },
 );
 export type RuntimeSpec = Static<typeof RuntimeSpec>;
 

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Resource } from "../meta.ts";
-import { AnyValue, Enum, immutable, MapOf, ObjectName, Time } from "../schema.ts";
+import { Conditions, Enum, immutable, MapOf, ObjectName, ObservedGeneration, Opaque, Time } from "../schema.ts";
 
 const Selector = () =>
   Type.Optional(
@@ -54,7 +54,7 @@ export const WorkflowActionSpec = Type.Object(
         {
           nodeFieldSelector: Selector(),
           restartSuccessful: Type.Optional(Type.Boolean({ description: "Also restart jobs that succeeded." })),
-          inputs: Type.Optional(MapOf(AnyValue(), { description: "Inputs to override.", maxProperties: 64 })),
+          inputs: Type.Optional(Opaque({ description: "Inputs to override, by name.", maxProperties: 64 })),
         },
         { description: "Parameters of Retry." },
       ),
@@ -79,6 +79,7 @@ export type WorkflowActionSpec = Static<typeof WorkflowActionSpec>;
 export const WorkflowActionStatus = Type.Object(
   {
     phase: Enum(["Pending", "Succeeded", "Failed"], { description: "Outcome." }),
+    observedGeneration: ObservedGeneration(),
     reason: Type.Optional(Type.String({ description: "One word from the reasons registry.", maxLength: 63 })),
     message: Type.Optional(Type.String({ description: "A sentence for people.", maxLength: 4096 })),
     completionTime: Type.Optional(Time("When it ended.")),
@@ -91,6 +92,7 @@ export const WorkflowActionStatus = Type.Object(
         { description: "Reserved: the object that a Retry re-created." },
       ),
     ),
+    conditions: Type.Optional(Conditions()),
   },
   { description: "What became of it.", default: { phase: "Pending" } },
 );

@@ -1,7 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Resource } from "../meta.ts";
 import {
-  AnyValue,
   AtomicList,
   Conditions,
   Duration,
@@ -11,6 +10,7 @@ import {
   MapOf,
   ObjectName,
   ObservedGeneration,
+  Opaque,
   Time,
 } from "../schema.ts";
 import { ArtifactRef } from "./artifact-ref.ts";
@@ -49,7 +49,7 @@ export const WorkflowRunSpec = Type.Object(
     workflowRef: Type.Optional(
       Type.Object({ name: ObjectName("Workflow of the same namespace.") }, { description: "The Workflow to run." }),
     ),
-    inputs: Type.Optional(MapOf(AnyValue(), { description: "Inputs of the Workflow.", maxProperties: 64 })),
+    inputs: Type.Optional(Opaque({ description: "Inputs of the Workflow by name.", maxProperties: 64 })),
     jobs: Type.Optional(Jobs("Jobs by id, instead of workflowRef.")),
     parallelism: Type.Optional(Type.Integer({ description: "Jobs at a time.", minimum: 1, maximum: 256 })),
     timeout: Type.Optional(Duration("Longest time of the whole run.")),

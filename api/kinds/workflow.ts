@@ -34,12 +34,28 @@ export const ActionSpec = Type.Object(
 );
 export type ActionSpec = Static<typeof ActionSpec>;
 
-/** Status of Workflow and Action. */
-export const TemplateStatus = Type.Object(
-  { observedGeneration: ObservedGeneration(), conditions: Type.Optional(Conditions()) },
+export const WorkflowStatus = Type.Object(
+  {
+    observedGeneration: ObservedGeneration(),
+    jobs: Type.Optional(Type.Integer({ description: "Number of jobs.", minimum: 0 })),
+    conditions: Type.Optional(Conditions()),
+  },
   { description: "Whether it compiles." },
 );
-export type TemplateStatus = Static<typeof TemplateStatus>;
+export type WorkflowStatus = Static<typeof WorkflowStatus>;
 
-export interface Workflow extends Resource<WorkflowSpec, TemplateStatus> {}
-export interface Action extends Resource<ActionSpec, TemplateStatus> {}
+export const ActionStatus = Type.Object(
+  {
+    observedGeneration: ObservedGeneration(),
+    steps: Type.Optional(Type.Integer({ description: "Number of steps.", minimum: 0 })),
+    conditions: Type.Optional(Conditions()),
+  },
+  { description: "Whether it compiles." },
+);
+export type ActionStatus = Static<typeof ActionStatus>;
+
+/** What the statuses of Workflow and Action have in common. */
+export type TemplateStatus = Pick<WorkflowStatus, "observedGeneration" | "conditions">;
+
+export interface Workflow extends Resource<WorkflowSpec, WorkflowStatus> {}
+export interface Action extends Resource<ActionSpec, ActionStatus> {}

@@ -1,0 +1,3 @@
+export function renderReference(): Map<string, string> {
+  return new Map();
+}
