@@ -1,0 +1,283 @@
+// Generated from runtime/proto/runtime.proto by scripts/generate-proto.ts; do not edit.
+import type { Method, Schema } from "#runtime/proto/field.ts";
+
+export const schema: Schema = {
+  messages: {
+    ExecuteRequest: [
+      {"number":1,"name":"runUid","type":"string"},
+      {"number":2,"name":"attempt","type":"int32"},
+      {"number":3,"name":"bootId","type":"string"},
+      {"number":4,"name":"workingDir","type":"string"},
+      {"number":5,"name":"script","type":"string"},
+      {"number":6,"name":"interpreter","type":"string","repeated":true},
+      {"number":7,"name":"args","type":"string","repeated":true},
+      {"number":8,"name":"env","type":"map"},
+      {"number":9,"name":"platformEnv","type":"map"},
+    ],
+    ExecuteResponse: [
+      {"number":1,"name":"alreadyRunning","type":"bool"},
+    ],
+    WatchRequest: [
+      {"number":1,"name":"runUid","type":"string"},
+      {"number":2,"name":"attempt","type":"int32"},
+      {"number":3,"name":"fromSeq","type":"uint64"},
+    ],
+    WatchResponse: [
+      {"number":1,"name":"events","type":"message","of":"ExecutionEvent","repeated":true},
+    ],
+    ExecutionEvent: [
+      {"number":1,"name":"seq","type":"uint64"},
+      {"number":2,"name":"timeMicros","type":"int64"},
+      {"number":3,"name":"started","type":"message","of":"Started","oneof":"event"},
+      {"number":4,"name":"output","type":"message","of":"Output","oneof":"event"},
+      {"number":5,"name":"exited","type":"message","of":"Exited","oneof":"event"},
+    ],
+    Started: [],
+    Output: [
+      {"number":1,"name":"stream","type":"enum","of":"Stream","zero":"STREAM_UNSPECIFIED"},
+      {"number":2,"name":"data","type":"bytes"},
+    ],
+    Exited: [
+      {"number":1,"name":"cause","type":"enum","of":"Cause","zero":"CAUSE_UNSPECIFIED"},
+      {"number":2,"name":"exitCode","type":"int32","oneof":"end"},
+      {"number":3,"name":"signal","type":"string","oneof":"end"},
+      {"number":4,"name":"outOfMemory","type":"bool"},
+      {"number":5,"name":"leftoverProcesses","type":"int32"},
+      {"number":6,"name":"message","type":"string"},
+    ],
+    AcknowledgeRequest: [
+      {"number":1,"name":"runUid","type":"string"},
+      {"number":2,"name":"attempt","type":"int32"},
+      {"number":3,"name":"seq","type":"uint64"},
+    ],
+    AcknowledgeResponse: [],
+    ListRequest: [],
+    ListResponse: [
+      {"number":1,"name":"executions","type":"message","of":"ExecutionSummary","repeated":true},
+    ],
+    ExecutionSummary: [
+      {"number":1,"name":"runUid","type":"string"},
+      {"number":2,"name":"attempt","type":"int32"},
+      {"number":3,"name":"startTimeMicros","type":"int64"},
+      {"number":4,"name":"lastSeq","type":"uint64"},
+      {"number":5,"name":"exited","type":"message","of":"Exited"},
+      {"number":6,"name":"exitTimeMicros","type":"int64"},
+    ],
+    CancelRequest: [
+      {"number":1,"name":"runUid","type":"string"},
+      {"number":2,"name":"attempt","type":"int32"},
+      {"number":3,"name":"graceMilliseconds","type":"int64"},
+      {"number":4,"name":"cause","type":"enum","of":"Cause","zero":"CAUSE_UNSPECIFIED"},
+    ],
+    CancelResponse: [],
+    ForgetRequest: [
+      {"number":1,"name":"runUid","type":"string"},
+      {"number":2,"name":"attempt","type":"int32"},
+    ],
+    ForgetResponse: [],
+    HealthRequest: [],
+    HealthResponse: [
+      {"number":1,"name":"healthy","type":"bool"},
+      {"number":2,"name":"message","type":"string"},
+      {"number":3,"name":"bootId","type":"string"},
+      {"number":4,"name":"bootTimeMicros","type":"int64"},
+    ],
+    SessionRef: [
+      {"number":1,"name":"runUid","type":"string"},
+      {"number":2,"name":"assignedPodUid","type":"string"},
+    ],
+    SessionRequest: [
+      {"number":1,"name":"session","type":"message","of":"SessionRef"},
+    ],
+    RegisterSessionRequest: [
+      {"number":1,"name":"session","type":"message","of":"SessionRef"},
+      {"number":2,"name":"bootId","type":"string"},
+      {"number":3,"name":"workingDir","type":"string"},
+      {"number":4,"name":"env","type":"map"},
+      {"number":5,"name":"platformEnv","type":"map"},
+      {"number":6,"name":"leaseTimeoutMilliseconds","type":"int64"},
+      {"number":7,"name":"queueSize","type":"int32"},
+      {"number":8,"name":"operationTimeoutMilliseconds","type":"int64"},
+    ],
+    SessionStatus: [
+      {"number":1,"name":"session","type":"message","of":"SessionRef"},
+      {"number":2,"name":"state","type":"enum","of":"SessionState","zero":"SESSION_STATE_UNSPECIFIED"},
+      {"number":3,"name":"message","type":"string"},
+      {"number":4,"name":"queuedOperations","type":"int32"},
+      {"number":5,"name":"leaseExpiresMicros","type":"int64"},
+    ],
+    SessionOperationRequest: [
+      {"number":1,"name":"session","type":"message","of":"SessionRef"},
+      {"number":2,"name":"idempotencyKey","type":"string"},
+      {"number":3,"name":"afterSeq","type":"uint64"},
+      {"number":4,"name":"command","type":"message","of":"SessionCommand","oneof":"operation"},
+      {"number":5,"name":"writeFile","type":"message","of":"WriteSessionFile","oneof":"operation"},
+      {"number":6,"name":"createDirectory","type":"message","of":"CreateSessionDirectory","oneof":"operation"},
+      {"number":7,"name":"deletePath","type":"message","of":"DeleteSessionPath","oneof":"operation"},
+      {"number":8,"name":"renamePath","type":"message","of":"RenameSessionPath","oneof":"operation"},
+    ],
+    SessionCommand: [
+      {"number":1,"name":"argv","type":"string","repeated":true},
+      {"number":2,"name":"shell","type":"string"},
+      {"number":3,"name":"workingDir","type":"string"},
+      {"number":4,"name":"env","type":"map"},
+      {"number":5,"name":"stdin","type":"bytes"},
+      {"number":6,"name":"timeoutMilliseconds","type":"int64"},
+    ],
+    WriteSessionFile: [
+      {"number":1,"name":"path","type":"string"},
+      {"number":2,"name":"content","type":"bytes"},
+      {"number":3,"name":"mode","type":"uint32"},
+    ],
+    CreateSessionDirectory: [
+      {"number":1,"name":"path","type":"string"},
+    ],
+    DeleteSessionPath: [
+      {"number":1,"name":"path","type":"string"},
+      {"number":2,"name":"recursive","type":"bool"},
+    ],
+    RenameSessionPath: [
+      {"number":1,"name":"from","type":"string"},
+      {"number":2,"name":"to","type":"string"},
+    ],
+    SessionOperationEvent: [
+      {"number":1,"name":"seq","type":"uint64"},
+      {"number":2,"name":"timeMicros","type":"int64"},
+      {"number":3,"name":"accepted","type":"message","of":"SessionOperationAccepted","oneof":"event"},
+      {"number":4,"name":"output","type":"message","of":"Output","oneof":"event"},
+      {"number":5,"name":"progress","type":"message","of":"SessionOperationProgress","oneof":"event"},
+      {"number":6,"name":"completed","type":"message","of":"SessionOperationCompleted","oneof":"event"},
+      {"number":7,"name":"failed","type":"message","of":"SessionOperationFailed","oneof":"event"},
+    ],
+    SessionOperationAccepted: [
+      {"number":1,"name":"operationId","type":"string"},
+    ],
+    SessionOperationProgress: [
+      {"number":1,"name":"status","type":"string","oneof":"progress"},
+      {"number":2,"name":"textDelta","type":"string","oneof":"progress"},
+      {"number":3,"name":"toolCallStarted","type":"string","oneof":"progress"},
+      {"number":4,"name":"toolCallFinished","type":"string","oneof":"progress"},
+    ],
+    SessionOperationCompleted: [
+      {"number":1,"name":"exitCode","type":"int32"},
+      {"number":2,"name":"durationMilliseconds","type":"int64"},
+    ],
+    SessionOperationFailed: [
+      {"number":1,"name":"message","type":"string"},
+      {"number":2,"name":"timedOut","type":"bool"},
+      {"number":3,"name":"durationMilliseconds","type":"int64"},
+    ],
+    ReadSessionFileRequest: [
+      {"number":1,"name":"session","type":"message","of":"SessionRef"},
+      {"number":2,"name":"path","type":"string"},
+      {"number":3,"name":"offset","type":"uint64"},
+      {"number":4,"name":"limitBytes","type":"uint64"},
+    ],
+    ReadSessionFileResponse: [
+      {"number":1,"name":"content","type":"bytes"},
+      {"number":2,"name":"sizeBytes","type":"uint64"},
+      {"number":3,"name":"endOfFile","type":"bool"},
+    ],
+    ListSessionFilesRequest: [
+      {"number":1,"name":"session","type":"message","of":"SessionRef"},
+      {"number":2,"name":"path","type":"string"},
+      {"number":3,"name":"pageSize","type":"int32"},
+      {"number":4,"name":"cursor","type":"string"},
+    ],
+    SessionFile: [
+      {"number":1,"name":"name","type":"string"},
+      {"number":2,"name":"type","type":"enum","of":"FileType","zero":"FILE_TYPE_UNSPECIFIED"},
+      {"number":3,"name":"sizeBytes","type":"uint64"},
+      {"number":4,"name":"mode","type":"uint32"},
+      {"number":5,"name":"modifiedMicros","type":"int64"},
+    ],
+    ListSessionFilesResponse: [
+      {"number":1,"name":"files","type":"message","of":"SessionFile","repeated":true},
+      {"number":2,"name":"nextCursor","type":"string"},
+    ],
+    CloseSessionRequest: [
+      {"number":1,"name":"session","type":"message","of":"SessionRef"},
+      {"number":2,"name":"drainTimeoutMilliseconds","type":"int64"},
+    ],
+    FunctionRef: [
+      {"number":1,"name":"runUid","type":"string"},
+      {"number":2,"name":"registrationId","type":"string"},
+    ],
+    RegisterFunctionRequest: [
+      {"number":1,"name":"runUid","type":"string"},
+      {"number":2,"name":"registrationAttempt","type":"int32"},
+      {"number":3,"name":"bootId","type":"string"},
+      {"number":4,"name":"workingDir","type":"string"},
+      {"number":5,"name":"handler","type":"string"},
+      {"number":6,"name":"env","type":"map"},
+      {"number":7,"name":"platformEnv","type":"map"},
+      {"number":8,"name":"idleTimeoutMilliseconds","type":"int64"},
+      {"number":9,"name":"registrationDigest","type":"string"},
+    ],
+    FunctionRegistration: [
+      {"number":1,"name":"function","type":"message","of":"FunctionRef"},
+      {"number":2,"name":"state","type":"enum","of":"FunctionState","zero":"FUNCTION_STATE_UNSPECIFIED"},
+    ],
+    FunctionStatusRequest: [
+      {"number":1,"name":"function","type":"message","of":"FunctionRef"},
+    ],
+    FunctionStatusResponse: [
+      {"number":1,"name":"state","type":"enum","of":"FunctionState","zero":"FUNCTION_STATE_UNSPECIFIED"},
+      {"number":2,"name":"inFlight","type":"int32"},
+      {"number":3,"name":"lastActivityMicros","type":"int64"},
+      {"number":4,"name":"fatalError","type":"string"},
+    ],
+    InvokeFunctionRequest: [
+      {"number":1,"name":"function","type":"message","of":"FunctionRef"},
+      {"number":2,"name":"invocationId","type":"string"},
+      {"number":3,"name":"input","type":"bytes"},
+      {"number":4,"name":"contentType","type":"string"},
+      {"number":5,"name":"timeoutMilliseconds","type":"int64"},
+    ],
+    InvokeFunctionResponse: [
+      {"number":1,"name":"output","type":"bytes"},
+      {"number":2,"name":"contentType","type":"string"},
+      {"number":3,"name":"outputs","type":"map"},
+    ],
+    UnregisterFunctionRequest: [
+      {"number":1,"name":"function","type":"message","of":"FunctionRef"},
+      {"number":2,"name":"cancelInFlight","type":"bool"},
+      {"number":3,"name":"drainTimeoutMilliseconds","type":"int64"},
+    ],
+    UnregisterFunctionResponse: [],
+  },
+  enums: {
+    Stream: {"STREAM_UNSPECIFIED":0,"STREAM_STDOUT":1,"STREAM_STDERR":2},
+    Cause: {"CAUSE_UNSPECIFIED":0,"CAUSE_EXITED":1,"CAUSE_CANCELLED":2,"CAUSE_TIMED_OUT":3,"CAUSE_EXECUTOR_STOPPED":4,"CAUSE_START_FAILED":5},
+    SessionState: {"SESSION_STATE_UNSPECIFIED":0,"SESSION_STATE_REGISTERING":1,"SESSION_STATE_READY":2,"SESSION_STATE_CLOSING":3,"SESSION_STATE_CLOSED":4,"SESSION_STATE_FAILED":5},
+    FileType: {"FILE_TYPE_UNSPECIFIED":0,"FILE_TYPE_FILE":1,"FILE_TYPE_DIRECTORY":2,"FILE_TYPE_SYMLINK":3,"FILE_TYPE_OTHER":4},
+    FunctionState: {"FUNCTION_STATE_UNSPECIFIED":0,"FUNCTION_STATE_REGISTERING":1,"FUNCTION_STATE_READY":2,"FUNCTION_STATE_DRAINING":3,"FUNCTION_STATE_FAILED":4},
+  },
+};
+
+export const services = {
+  Runtime: {
+    Execute: {"path":"/kruntimes.runtime.v1alpha1.Runtime/Execute","request":"ExecuteRequest","response":"ExecuteResponse","responseStream":false},
+    Watch: {"path":"/kruntimes.runtime.v1alpha1.Runtime/Watch","request":"WatchRequest","response":"WatchResponse","responseStream":true},
+    Acknowledge: {"path":"/kruntimes.runtime.v1alpha1.Runtime/Acknowledge","request":"AcknowledgeRequest","response":"AcknowledgeResponse","responseStream":false},
+    List: {"path":"/kruntimes.runtime.v1alpha1.Runtime/List","request":"ListRequest","response":"ListResponse","responseStream":false},
+    Cancel: {"path":"/kruntimes.runtime.v1alpha1.Runtime/Cancel","request":"CancelRequest","response":"CancelResponse","responseStream":false},
+    Forget: {"path":"/kruntimes.runtime.v1alpha1.Runtime/Forget","request":"ForgetRequest","response":"ForgetResponse","responseStream":false},
+    Health: {"path":"/kruntimes.runtime.v1alpha1.Runtime/Health","request":"HealthRequest","response":"HealthResponse","responseStream":false},
+  },
+  SessionRuntime: {
+    RegisterSession: {"path":"/kruntimes.runtime.v1alpha1.SessionRuntime/RegisterSession","request":"RegisterSessionRequest","response":"SessionStatus","responseStream":false},
+    GetSessionStatus: {"path":"/kruntimes.runtime.v1alpha1.SessionRuntime/GetSessionStatus","request":"SessionRequest","response":"SessionStatus","responseStream":false},
+    RenewSessionLease: {"path":"/kruntimes.runtime.v1alpha1.SessionRuntime/RenewSessionLease","request":"SessionRequest","response":"SessionStatus","responseStream":false},
+    StreamSessionOperation: {"path":"/kruntimes.runtime.v1alpha1.SessionRuntime/StreamSessionOperation","request":"SessionOperationRequest","response":"SessionOperationEvent","responseStream":true},
+    ReadSessionFile: {"path":"/kruntimes.runtime.v1alpha1.SessionRuntime/ReadSessionFile","request":"ReadSessionFileRequest","response":"ReadSessionFileResponse","responseStream":false},
+    ListSessionFiles: {"path":"/kruntimes.runtime.v1alpha1.SessionRuntime/ListSessionFiles","request":"ListSessionFilesRequest","response":"ListSessionFilesResponse","responseStream":false},
+    CloseSession: {"path":"/kruntimes.runtime.v1alpha1.SessionRuntime/CloseSession","request":"CloseSessionRequest","response":"SessionStatus","responseStream":false},
+  },
+  FunctionRuntime: {
+    RegisterFunction: {"path":"/kruntimes.runtime.v1alpha1.FunctionRuntime/RegisterFunction","request":"RegisterFunctionRequest","response":"FunctionRegistration","responseStream":false},
+    FunctionStatus: {"path":"/kruntimes.runtime.v1alpha1.FunctionRuntime/FunctionStatus","request":"FunctionStatusRequest","response":"FunctionStatusResponse","responseStream":false},
+    InvokeFunction: {"path":"/kruntimes.runtime.v1alpha1.FunctionRuntime/InvokeFunction","request":"InvokeFunctionRequest","response":"InvokeFunctionResponse","responseStream":false},
+    UnregisterFunction: {"path":"/kruntimes.runtime.v1alpha1.FunctionRuntime/UnregisterFunction","request":"UnregisterFunctionRequest","response":"UnregisterFunctionResponse","responseStream":false},
+  },
+} as const satisfies Record<string, Record<string, Method>>;
