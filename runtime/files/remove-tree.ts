@@ -1,0 +1,84 @@
+/** Removal of a tree that somebody else filled. Adapter: touches the system. */
+import { constants } from "node:fs";
+import { access, chmod, type FileHandle, lstat, opendir, rename, rmdir, unlink } from "node:fs/promises";
+import { handlePath, openDirectory, openInode } from "#runtime/files/anchor.ts";
+import { errnoOf } from "#runtime/files/errno.ts";
+
+/**
+ * One directory is open for each level, so a tree made thousands of levels deep would use up all descriptors: what lies
+ * deeper than this is first moved up beside the top.
+ */
+const maxOpenLevels = 64;
+/** A process that still writes can put new entries in while we remove; after this many rounds that is an error. */
+const maxRounds = 5;
+const slash = Buffer.from("/");
+
+/** Removes `name` below the directory `prefix`; links are removed, not followed. Nothing there is not an error. */
+export async function removeTree(prefix: string | Buffer, name: string | Buffer): Promise<void> {
+  await removeAt(join(prefix, name), undefined, 0);
+}
+
+interface Top {
+  /** Path of the open directory that deep subtrees are moved into. */
+  readonly path: Buffer;
+  moved: number;
+}
+
+async function removeAt(at: Buffer, top: Top | undefined, depth: number): Promise<void> {
+  for (let round = 1; ; round++) {
+    try {
+      const info = await lstat(at);
+      if (!info.isDirectory()) return await unlink(at);
+      if (top !== undefined && depth >= maxOpenLevels) {
+        // The name starts with a character that the listing may show again: the top is listed until it is empty.
+        return await rename(at, join(top.path, `.deep-${top.moved++}`));
+      }
+      const handle = await openAnyway(at);
+      try {
+        await removeEntries(handlePath(handle, at), top, depth);
+      } finally {
+        await handle.close();
+      }
+      return await rmdir(at);
+    } catch (error) {
+      const errno = errnoOf(error);
+      if (errno === "ENOENT") return; // gone, or it never was there
+      // Replaced by something else, or filled again, while we looked: look again.
+      const changing = errno === "ENOTEMPTY" || errno === "EEXIST" || errno === "ENOTDIR" || errno === "ELOOP";
+      if (!changing || round === maxRounds) throw error;
+    }
+  }
+}
+
+async function removeEntries(directory: Buffer, top: Top | undefined, depth: number): Promise<void> {
+  const below = top ?? { path: directory, moved: 0 };
+  // A listing may miss what is moved in while it is read, so the top is listed again until nothing was moved.
+  for (let movedBefore = -1; movedBefore !== below.moved; ) {
+    movedBefore = below.moved;
+    // latin1 keeps every byte of names that are not UTF-8.
+    for await (const entry of await opendir(directory, { encoding: "latin1" as BufferEncoding })) {
+      await removeAt(join(directory, Buffer.from(entry.name, "latin1")), below, depth + 1);
+    }
+    if (top !== undefined) return;
+  }
+}
+
+/** Opens a directory, and first makes it usable when its mode keeps its owner out (caches are often read-only). */
+async function openAnyway(at: Buffer): Promise<FileHandle> {
+  try {
+    await access(at, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    if (errnoOf(error) !== "EACCES") throw error;
+    const inode = await openInode(at);
+    try {
+      if ((await inode.stat()).isDirectory()) await chmod(handlePath(inode, at), 0o700);
+    } finally {
+      await inode.close();
+    }
+  }
+  return openDirectory(at);
+}
+
+function join(prefix: string | Buffer, name: string | Buffer): Buffer {
+  return Buffer.concat([Buffer.from(prefix), slash, Buffer.from(name)]);
+}
