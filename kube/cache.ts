@@ -167,6 +167,7 @@ export class Cache<T extends KubeObject, I extends string = string> implements C
     for (const key of [...this.#objects.keys()]) {
       if (!keys.has(key) && this.#ledger.admitAbsence(key, begun)) this.#replace(key, undefined);
     }
+    this.#ledger.noteListed();
     if (this.#synced) return;
     this.#synced = true;
     for (const resolve of this.#waiters.splice(0)) resolve();

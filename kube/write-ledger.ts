@@ -22,6 +22,9 @@ interface Pending<T> {
  */
 const PATIENCE_MS = 10_000;
 
+/** No call takes longer from its begin to the moment its answer is noted (deadline of the transport, and some). */
+const LONGEST_CALL_MS = 60_000;
+
 /** Versions remembered as passed by the watch: more than can arrive between an answer and its processing. */
 const PASSED_LIMIT = 4096;
 
@@ -34,6 +37,8 @@ const PASSED_LIMIT = 4096;
  * - If the watch has shown our version before its answer reached us, the answer is old news.
  * - A list shows one moment, before or after our write. The versions that our write replaced are before it; anything
  *   else is believed, because the watch that follows repeats our write if the list was before it.
+ * - A list that was completed while our write was under way may have jumped over it, so what was visible before may be
+ *   newer; it is held back like an event of unknown age.
  * - Whatever was held back by mistake wins after ten seconds, so a wrong guess never lasts.
  */
 export class WriteLedger<T extends KubeObject> {
@@ -44,6 +49,8 @@ export class WriteLedger<T extends KubeObject> {
   readonly #clock: Clock;
   readonly #adopt: (key: string, object: T | undefined) => void;
   #position: WritePosition = 0;
+  /** When the last list was completed, on the monotonic clock. */
+  #listed = Number.NEGATIVE_INFINITY;
 
   /** @param adopt called with an object that was held back long enough. */
   constructor(clock: Clock, adopt: (key: string, object: T | undefined) => void) {
@@ -63,6 +70,7 @@ export class WriteLedger<T extends KubeObject> {
     const pending: Pending<T> = { written, uid, replaced, position: ++this.#position };
     this.#pending.set(key, pending);
     if (before?.held !== undefined) this.#hold(key, pending, before.held.object);
+    else if (this.#clock.monotonic() < this.#listed + LONGEST_CALL_MS) this.#hold(key, pending, current);
     // A write that was answered after our deletion came before it.
     return !(this.#deleting.has(key) && this.#deleting.get(key) === uid && deletionTimestamp === undefined);
   }
@@ -118,6 +126,11 @@ export class WriteLedger<T extends KubeObject> {
     }
     this.forget(key);
     return true;
+  }
+
+  /** A list is complete. */
+  noteListed(): void {
+    this.#listed = this.#clock.monotonic();
   }
 
   position(): WritePosition {
