@@ -1,12 +1,14 @@
 /** What each move of a Run writes: pure functions from the fields before to the fields after. */
+
+import { removeCondition, setCondition } from "#api/conditions.ts";
+import { formatDuration } from "#api/duration.ts";
 import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
 import type { RunStatus } from "#api/kinds/run.ts";
 import type { Condition } from "#api/meta.ts";
 import type { Reason, RunFailureReason, WaitingReason } from "#api/reasons.ts";
-import { removeCondition, setCondition } from "./lib/conditions.ts";
-import { backoffAfter, type RetryRule } from "./lib/retry.ts";
+import { backoffAfter, type Retry } from "#api/runs.ts";
+import { parseTime, timestamp } from "#api/time.ts";
 import { clip } from "./lib/text.ts";
-import { formatDuration, milliseconds, timestamp } from "./lib/time.ts";
 
 /** A Run's status without its phase. */
 export type RunFields = Omit<RunStatus, "phase">;
@@ -23,15 +25,15 @@ interface Failure {
 
 /** Whether no back-off holds it, or the back-off is over at `now`. */
 export function isDue(fields: RunFields, now: number): boolean {
-  return fields.nextAttemptTime === undefined || milliseconds(fields.nextAttemptTime) <= now;
+  return (parseTime(fields.nextAttemptTime) ?? 0) <= now;
 }
 
 /** Says why it waits, as reason, message and condition Scheduled=False. */
 export function wait(fields: RunFields, why: { reason: WaitingReason; message: string; now: number }): RunFields {
   const { reason, now } = why;
   const message = clip(why.message);
-  const conditions = setCondition(fields.conditions, { type: "Scheduled", status: "False", reason, message }, now);
-  return { ...fields, reason, message, conditions };
+  const says = { type: "Scheduled", status: "False", reason, message } as const;
+  return { ...fields, reason, message, conditions: [...setCondition(fields.conditions, says, now)] };
 }
 
 /** Assigns a Pod; the epoch tells this assignment from every earlier one. */
@@ -56,7 +58,7 @@ export function unassign(fields: RunFields, reason: Reason, message: string): Ru
 }
 
 /** Back to Pending from Running: the attempt goes into the history and the next one is put off. */
-export function retry(fields: RunFields, failure: Failure & { retry: RetryRule }): RunFields {
+export function retry(fields: RunFields, failure: Failure & { retry: Retry }): RunFields {
   const { now, reason, exitCode } = failure;
   const number = fields.attempt ?? 0;
   const { startTime, exitCode: _, ...rest } = withoutAssignment(fields);
@@ -111,7 +113,7 @@ export function cancel(fields: RunFields, asked: { message: string; now: number 
 function silent(fields: RunFields): RunFields {
   const { reason: _reason, message: _message, conditions, ...rest } = fields;
   const left = removeCondition(conditions, "Scheduled");
-  return left === undefined ? rest : { ...rest, conditions: left };
+  return left.length === 0 ? rest : { ...rest, conditions: [...left] };
 }
 
 function withoutAssignment(fields: RunFields): RunFields {
@@ -127,12 +129,13 @@ function ended(
   now: number,
 ): RunFields {
   const { nextAttemptTime: _, ...rest } = fields;
+  const start = parseTime(rest.startTime);
   const first = setCondition(rest.conditions, { type: "Succeeded", status: succeeded, reason, message }, now);
   return {
     ...rest,
     completionTime: timestamp(now),
     // A Run that ended before its first claim, or between two attempts, has no current attempt to measure.
-    ...(rest.startTime !== undefined && { duration: formatDuration(now - milliseconds(rest.startTime)) }),
-    conditions: setCondition(first, { type: "Finished", status: "True", reason, message }, now),
+    ...(start !== undefined && { duration: formatDuration(now - start) }),
+    conditions: [...setCondition(first, { type: "Finished", status: "True", reason, message }, now)],
   };
 }

@@ -2,9 +2,9 @@ import { assign, type SnapshotFrom, setup } from "xstate";
 import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
 import type { RunStatus } from "#api/kinds/run.ts";
 import type { RunFailureReason, WaitingReason } from "#api/reasons.ts";
+import { isRetried, type Retry } from "#api/runs.ts";
 import type { TransitionMeta } from "./lib/meta.ts";
 import { checkStatus } from "./lib/persist.ts";
-import { type RetryRule, retryAllowed } from "./lib/retry.ts";
 import { clip } from "./lib/text.ts";
 import * as moves from "./run-status.ts";
 
@@ -31,12 +31,12 @@ export type RunEvent =
       artifactRefs?: ArtifactRef[];
       now: number;
     }
-  /** Agent: the attempt failed; `retry` is the Run's policy (`retryRule(spec.retryPolicy)`). */
-  | { type: "FAIL"; reason: RunFailureReason; message: string; exitCode?: number; retry: RetryRule; now: number }
+  /** Agent: the attempt failed; `retry` is the Run's policy (`retryOf(spec)`). */
+  | { type: "FAIL"; reason: RunFailureReason; message: string; exitCode?: number; retry: Retry; now: number }
   /** Scheduler while Pending, agent afterwards: termination was asked for and nothing of it runs any more. */
   | { type: "CANCEL"; message: string; now: number }
   /** Controller: the Pod is gone for good, or its agent has been silent for too long. */
-  | { type: "POD_LOST"; reason: LostReason; message: string; retry: RetryRule; now: number }
+  | { type: "POD_LOST"; reason: LostReason; message: string; retry: Retry; now: number }
   /** Scheduler: what it requests can never be given. */
   | { type: "INVALID"; reason: Extract<RunFailureReason, "InvalidResources">; message: string; now: number }
   /** Controller: its Runtime was deleted after the Run had been placed at least once. */
@@ -62,8 +62,8 @@ export const runMachine = setup({
     /** No back-off, or it is over. */
     isDue: ({ context }, { now }: { now: number }) => moves.isDue(context.status, now),
     /** The policy has an attempt left and the reason is one that may be retried. */
-    retryAllowed: ({ context }, failure: { reason: RunFailureReason; retry: RetryRule }) =>
-      retryAllowed(failure.retry, context.status.attempt ?? 0, failure.reason),
+    retryAllowed: ({ context }, failure: { reason: RunFailureReason; retry: Retry }) =>
+      isRetried(failure.retry, context.status.attempt ?? 0, failure.reason),
     /** The attempt ran into spec.timeout. */
     ranOutOfTime: (_, { reason }: { reason: RunFailureReason }) => reason === "Timeout",
     /** It was assigned to a Pod at least once. */
