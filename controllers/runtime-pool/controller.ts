@@ -1,0 +1,213 @@
+import { hash8 } from "#api/hash.ts";
+import { stableJson } from "#api/json.ts";
+import type { Runtime, RuntimeStatus } from "#api/kinds/runtime.ts";
+import { annotations, labels } from "#api/labels.ts";
+import { keyOf } from "#api/meta.ts";
+import { replicaSetName } from "#api/names.ts";
+import { runtimes } from "#api/resources.ts";
+import { isTerminal } from "#api/runs.ts";
+import { drainTimeoutOf, replicasOf } from "#api/runtimes.ts";
+import { timestamp } from "#api/time.ts";
+import { type ControllerDeps, controllerOf, type Informers } from "#controllers/informers.ts";
+import {
+  controllerReference,
+  type Pod,
+  type PodTemplateSpec,
+  pods,
+  type ReplicaSet,
+  replicaSets,
+} from "#kube/builtin.ts";
+import { type Controller, createController } from "#kube/controller.ts";
+import { after, done, type Outcome } from "#kube/outcome.ts";
+import { isAlreadyExists, isConflict, isNotFound } from "#kube/transport.ts";
+import { observe, type Plan, type PoolChange, type PoolPod, type Seen } from "./observe.ts";
+import { type PoolSettings, podTemplate } from "./pod-template.ts";
+import { statusOf } from "./status.ts";
+
+/** A status that differs only in the number of active Runs is written at most this often. */
+const countIntervalMs = 5000;
+
+/** Of Pods with this cost a ReplicaSet lets go first; all others have cost 0. */
+const leavingCost = "-1000";
+
+/** Keeps the pool of every Runtime: its ReplicaSets, the draining of its Pods, its status. */
+export function createRuntimePool(deps: ControllerDeps, informers: Informers, settings: PoolSettings): Controller {
+  const { client, clock } = deps;
+  const podClient = client.of(pods);
+  const setClient = client.of(replicaSets);
+  const runtimeClient = client.of(runtimes);
+  const countWritten = new Map<string, number>();
+  const controller = createController({ name: "runtime-pool", reconcile, workers: 4, ...deps });
+
+  const wake = (key: string) => controller.enqueue(key);
+  informers.runtimes.onChange((old, next) => {
+    const object = next ?? old;
+    if (object !== undefined) wake(keyOf(object));
+  });
+  informers.replicaSets.onChange((old, next) => wakeByLabel(next ?? old));
+  informers.pods.onChange((old, next) => wakeByLabel(next ?? old));
+  informers.runs.onChange((old, next) => {
+    // Only a Run that comes to a Pod or leaves one changes a pool.
+    const before = old !== undefined && !isTerminal(old.status?.phase) ? old.status?.assignedPod : undefined;
+    const since = next !== undefined && !isTerminal(next.status?.phase) ? next.status?.assignedPod : undefined;
+    const object = next ?? old;
+    if (before !== since && object !== undefined) wake(`${object.metadata.namespace}/${object.spec.runtime}`);
+  });
+  informers.workspaces.onChange((old, next) => {
+    const object = next ?? old;
+    if (object !== undefined) wake(`${object.metadata.namespace}/${object.spec.runtime}`);
+  });
+
+  function wakeByLabel(object: Pod | ReplicaSet | undefined): void {
+    const name = object?.metadata.labels?.[labels.runtime];
+    if (name !== undefined) wake(`${object?.metadata.namespace}/${name}`);
+  }
+
+  async function reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
+    const runtime = informers.runtimes.get(key);
+    // What a deleted Runtime owned is collected by the API server.
+    if (runtime === undefined || runtime.metadata.deletionTimestamp !== undefined) {
+      countWritten.delete(key);
+      return done;
+    }
+    const template = podTemplate(runtime, settings);
+    const hash = hash8(template);
+    const seen = gather(runtime, hash);
+    const plan = observe(seen, clock.now());
+    const again = await writeStatus(key, runtime, statusOf(runtime, seen, clock.now()));
+    for (const change of plan.changes) {
+      if (signal.aborted) return done;
+      await apply(runtime, template, hash, change);
+    }
+    return next(plan, again);
+  }
+
+  function next(plan: Plan, statusAgainMs: number | undefined): Outcome {
+    const waits = [plan.nextDeadlineMs, statusAgainMs].filter((ms) => ms !== undefined);
+    return waits.length === 0 ? done : after(Math.min(...waits), "end of a drain, or the count of active Runs");
+  }
+
+  function gather(runtime: Runtime, hash: string): Seen {
+    const uid = runtime.metadata.uid ?? "";
+    const sets = informers.replicaSets.byIndex("owner", uid).filter(({ metadata }) => !metadata.deletionTimestamp);
+    const withPods = (set: ReplicaSet) => ({
+      set,
+      pods: informers.pods.byIndex("owner", set.metadata.uid ?? "").map(poolPod),
+    });
+    const isCurrent = (set: ReplicaSet) => set.metadata.labels?.[labels.templateHash] === hash;
+    const current = sets.find(isCurrent);
+    return {
+      replicas: replicasOf(runtime.spec),
+      drainTimeoutMs: drainTimeoutOf(runtime.spec),
+      current: current && withPods(current),
+      old: sets.filter((set) => !isCurrent(set)).map(withPods),
+    };
+  }
+
+  function poolPod(pod: Pod): PoolPod {
+    const key = keyOf(pod);
+    const uid = pod.metadata.uid;
+    const runsHere = informers.runs.byIndex("pod", key);
+    const workspacesHere = informers.workspaces.byIndex("pod", key);
+    return {
+      pod,
+      activeRuns: runsHere.filter(({ status }) => !isTerminal(status?.phase) && status?.assignedPodUID === uid).length,
+      holdsWorkspace: workspacesHere.some(
+        (workspace) =>
+          workspace.status?.phase === "Bound" &&
+          workspace.status.boundPodUID === uid &&
+          // A job's workspace gets its TTL when the job is over; until then its files are needed.
+          ((workspace.status.activeRuns ?? 0) > 0 ||
+            (controllerOf(workspace).length > 0 && workspace.spec.ttlSecondsAfterUnused === undefined)),
+      ),
+    };
+  }
+
+  async function apply(runtime: Runtime, template: PodTemplateSpec, hash: string, change: PoolChange): Promise<void> {
+    switch (change.kind) {
+      case "create":
+        return create(runtime, template, hash, change.replicas);
+      case "drain":
+        return annotate(change.pod, annotations.draining, timestamp(clock.now()));
+      case "undrain":
+        return annotate(change.pod, annotations.draining, null);
+      case "shrink":
+        for (const pod of change.pods) await annotate(pod, annotations.deletionCost, leavingCost);
+        return scale(change.set, change.replicas);
+      case "grow":
+        return scale(change.set, change.replicas);
+      case "remove":
+        return remove(change.set);
+      default:
+        change satisfies never;
+    }
+  }
+
+  async function create(runtime: Runtime, template: PodTemplateSpec, hash: string, replicas: number): Promise<void> {
+    const identity = { [labels.runtime]: runtime.metadata.name, [labels.templateHash]: hash };
+    const set: ReplicaSet = {
+      metadata: {
+        name: replicaSetName(runtime.metadata.name, hash),
+        ...(runtime.metadata.namespace === undefined ? {} : { namespace: runtime.metadata.namespace }),
+        labels: { ...identity, [labels.managedBy]: "kruntimes" },
+        ownerReferences: [controllerReference(runtimes, runtime)],
+      },
+      spec: {
+        replicas,
+        selector: { matchLabels: identity },
+        template: {
+          ...template,
+          metadata: { ...template.metadata, labels: { ...template.metadata?.labels, ...identity } },
+        },
+      },
+    };
+    try {
+      informers.replicaSets.noteWrite(await setClient.create(set));
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+  }
+
+  /** Sets or (with null) removes one annotation of exactly this Pod. */
+  async function annotate(pod: Pod, key: string, value: string | null): Promise<void> {
+    if (pod.metadata.annotations?.[key] === (value ?? undefined)) return;
+    const patch = { metadata: { uid: pod.metadata.uid, annotations: { [key]: value } } };
+    try {
+      informers.pods.noteWrite(await podClient.patch(pod.metadata, patch));
+    } catch (error) {
+      if (!isNotFound(error) && !isConflict(error)) throw error; // gone or replaced: its own event wakes us
+    }
+  }
+
+  async function scale(set: ReplicaSet, replicas: number): Promise<void> {
+    if (set.spec.replicas === replicas) return;
+    informers.replicaSets.noteWrite(await setClient.update({ ...set, spec: { ...set.spec, replicas } }));
+  }
+
+  async function remove(set: ReplicaSet): Promise<void> {
+    const { uid, resourceVersion } = set.metadata;
+    try {
+      await setClient.delete(set.metadata, { preconditions: { uid, resourceVersion } });
+      informers.replicaSets.noteDelete(set);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  /** Writes what changed. Returns when to look again at a count that was held back. */
+  async function writeStatus(key: string, runtime: Runtime, status: RuntimeStatus): Promise<number | undefined> {
+    if (stableJson(status) === stableJson(runtime.status ?? {})) return undefined;
+    const { activeRuns: _, ...rest } = status;
+    const { activeRuns: __, ...written } = runtime.status ?? {};
+    const now = clock.monotonic();
+    if (stableJson(rest) === stableJson(written)) {
+      const due = (countWritten.get(key) ?? Number.NEGATIVE_INFINITY) + countIntervalMs - now;
+      if (due > 0) return due;
+    }
+    countWritten.set(key, now);
+    informers.runtimes.noteWrite(await runtimeClient.update({ ...runtime, status }, "status"));
+    return undefined;
+  }
+
+  return controller;
+}

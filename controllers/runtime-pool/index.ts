@@ -1,0 +1,2 @@
+export { createRuntimePool } from "./controller.ts";
+export { type PoolSettings, podTemplate } from "./pod-template.ts";

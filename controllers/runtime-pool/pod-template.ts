@@ -1,0 +1,171 @@
+import { stableJson } from "#api/json.ts";
+import type { Runtime } from "#api/kinds/runtime.ts";
+import { annotations, labels } from "#api/labels.ts";
+import { capacityOf, drainTimeoutOf } from "#api/runtimes.ts";
+import type { Container, PodTemplateSpec, Volume, VolumeMount } from "#kube/builtin.ts";
+
+/** What the operator chooses for all pools. */
+export interface PoolSettings {
+  /** Image of the platform: agent and injector. */
+  readonly image: string;
+  /** UID of Namespace kube-system: marks the artifacts of this cluster. */
+  readonly clusterUid: string;
+}
+
+/** The user and group of all containers of a Pod, unless the template says otherwise at Pod level. */
+const defaultUser = 65532;
+
+/** Grace period beyond the drain timeout, for the agent to end what is left and write it down. */
+const graceAfterDrainMs = 30_000;
+
+const socketDirectory = "/run/kruntimes";
+const socket = `${socketDirectory}/executor.sock`;
+const workspaceRoot = "/workspace";
+const artifactRoot = "/artifacts";
+const programs = "/kruntimes";
+
+/**
+ * The Pod template of a Runtime's pool: the user's template with our executor as the command of the container
+ * `runtime`, the agent as a native sidecar, and the injector that brings the executor into the image.
+ */
+export function podTemplate(runtime: Runtime, settings: PoolSettings): PodTemplateSpec {
+  const { template } = runtime.spec;
+  const user = template.spec as PodTemplateSpec["spec"];
+  const metadata = (template.metadata ?? {}) as NonNullable<PodTemplateSpec["metadata"]>;
+  const [runtimeContainer, ...others] = user.containers;
+  if (runtimeContainer === undefined) throw new Error(`Runtime ${runtime.metadata.name} has no container`);
+  return {
+    metadata: {
+      labels: {
+        ...metadata.labels,
+        [labels.runtime]: runtime.metadata.name,
+        [labels.name]: "kruntimes",
+        [labels.component]: "runtime",
+        [labels.instance]: runtime.metadata.name,
+        [labels.managedBy]: "kruntimes",
+      },
+      annotations: {
+        [annotations.safeToEvict]: "false",
+        ...metadata.annotations,
+        [annotations.capacity]: stableJson(capacityOf(runtime.spec) ?? {}),
+      },
+    },
+    spec: {
+      ...user,
+      automountServiceAccountToken: false,
+      terminationGracePeriodSeconds: Math.ceil((drainTimeoutOf(runtime.spec) + graceAfterDrainMs) / 1000),
+      securityContext: {
+        runAsNonRoot: true,
+        runAsUser: defaultUser,
+        runAsGroup: defaultUser,
+        fsGroup: defaultUser,
+        fsGroupChangePolicy: "OnRootMismatch",
+        seccompProfile: { type: "RuntimeDefault" },
+        ...user.securityContext,
+      },
+      tolerations: withUnreachable(user.tolerations ?? []),
+      initContainers: [injector(settings), ...(user.initContainers ?? []), agent(runtime, settings)],
+      containers: [server(runtime, runtimeContainer), ...others],
+      volumes: [...(user.volumes ?? []), ...volumes(runtime)],
+    },
+  };
+}
+
+const hardened = {
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  capabilities: { drop: ["ALL"] },
+} as const;
+
+const mount = (name: string, mountPath: string, readOnly?: true): VolumeMount => ({
+  name,
+  mountPath,
+  ...(readOnly && { readOnly }),
+});
+
+function injector(settings: PoolSettings): Container {
+  return {
+    name: "kruntimes-injector",
+    image: settings.image,
+    args: ["inject", `--target=${programs}`],
+    volumeMounts: [mount("kruntimes", programs)],
+    securityContext: hardened,
+  };
+}
+
+function agent(runtime: Runtime, settings: PoolSettings): Container {
+  const { artifactStore } = runtime.spec;
+  const claim = artifactStore?.filesystem?.volumeClaimName;
+  return {
+    name: "runtimed",
+    image: settings.image,
+    restartPolicy: "Always",
+    args: [
+      "agent",
+      `--runtime=${runtime.metadata.name}`,
+      `--socket=${socket}`,
+      `--workspace-root=${workspaceRoot}`,
+      `--capacity=${stableJson(capacityOf(runtime.spec) ?? {})}`,
+      `--drain-timeout=${drainTimeoutOf(runtime.spec)}ms`,
+      `--cluster-uid=${settings.clusterUid}`,
+      ...(claim === undefined ? [] : [`--artifact-root=${artifactRoot}`, `--artifact-claim=${claim}`]),
+    ],
+    env: [
+      { name: "POD_NAME", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
+      { name: "POD_NAMESPACE", valueFrom: { fieldRef: { fieldPath: "metadata.namespace" } } },
+      { name: "POD_UID", valueFrom: { fieldRef: { fieldPath: "metadata.uid" } } },
+    ],
+    volumeMounts: [
+      mount("workspace", workspaceRoot),
+      mount("socket", socketDirectory),
+      ...(claim === undefined ? [] : [mount("artifact-store", artifactRoot)]),
+    ],
+    securityContext: hardened,
+  };
+}
+
+/** The user's container; it keeps all but command, arguments and the paths that we mount. */
+function server(runtime: Runtime, container: Container): Container {
+  const { interpreter, command } = runtime.spec.server ?? {};
+  return {
+    ...container,
+    command: [`${programs}/tini`, "--", `${programs}/kruntimes`],
+    args: [
+      "executor",
+      `--socket=${socket}`,
+      ...(command === undefined
+        ? [`--interpreter=${interpreter ?? "bash"}`]
+        : command.map((arg) => `--command=${arg}`)),
+    ],
+    volumeMounts: [
+      ...(container.volumeMounts ?? []),
+      mount("workspace", workspaceRoot),
+      mount("socket", socketDirectory),
+      mount("kruntimes", programs, true),
+    ],
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      capabilities: { drop: ["ALL"] },
+      ...(container.securityContext as object | undefined),
+    },
+  };
+}
+
+function volumes(runtime: Runtime): Volume[] {
+  const claim = runtime.spec.artifactStore?.filesystem?.volumeClaimName;
+  const source = Object.entries(runtime.spec.workspace ?? {})[0] ?? ["emptyDir", {}];
+  const made: Volume[] = [
+    { name: "workspace", [source[0]]: source[1] },
+    { name: "kruntimes", emptyDir: {} },
+    { name: "socket", emptyDir: {} },
+  ];
+  if (claim !== undefined) made.push({ name: "artifact-store", persistentVolumeClaim: { claimName: claim } });
+  return made;
+}
+
+/** A lost node frees its Pods after a minute instead of five, unless the template decides that itself. */
+function withUnreachable(tolerations: readonly Record<string, unknown>[]): Record<string, unknown>[] {
+  const key = "node.kubernetes.io/unreachable";
+  if (tolerations.some((toleration) => toleration.key === key)) return [...tolerations];
+  return [...tolerations, { key, operator: "Exists", effect: "NoExecute", tolerationSeconds: 60 }];
+}
