@@ -1,3 +1,4 @@
+import { type CallLimit, callLimit } from "#kube/call-limit.ts";
 import { copyJson } from "#kube/json.ts";
 import type { Clock } from "#kube/ports.ts";
 import { type ApiRequest, failure, StatusError, type Transport, TransportError } from "#kube/transport.ts";
@@ -16,62 +17,34 @@ export interface ApiHandler {
   watch(request: ApiRequest): Promise<AsyncIterable<unknown>>;
 }
 
-/** Deadline of a call that names none, as for the HTTP transport. */
-const DEFAULT_TIMEOUT_MS = 30_000;
-
 /**
  * The transport to an {@link ApiHandler}, with the manners of a network: both sides own what they hold (every body is
  * copied once at the door, about a microsecond for 30 members), calls have deadlines, signals end them.
  */
 export function memoryTransport(server: ApiHandler, clock: Clock): Transport {
   const closing = new AbortController();
-
-  /** Waits for `work`, but not beyond the deadline, the caller's signal or the end of the transport. */
-  function limited<R>(request: ApiRequest, own: AbortController, work: () => Promise<R>): Promise<R> {
-    const what = `${request.method} ${request.path}`;
-    return new Promise<R>((resolve, reject) => {
-      const give = (error: TransportError) => {
-        reject(error);
-        own.abort(error);
-      };
-      const onAbort = () => give(new TransportError(`${what}: aborted`, { cause: request.signal?.reason }));
-      const onClose = () => give(new TransportError(`${what}: the transport is closed`));
-      if (closing.signal.aborted) return onClose();
-      if (request.signal?.aborted) return onAbort();
-      const ms = request.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-      const cancel = clock.after(ms, () => give(new TransportError(`${what}: no answer within ${ms} ms`)));
-      request.signal?.addEventListener("abort", onAbort);
-      closing.signal.addEventListener("abort", onClose);
-      // A handler that throws instead of rejecting must not escape the listeners above.
-      Promise.resolve()
-        .then(work)
-        .finally(() => {
-          cancel();
-          request.signal?.removeEventListener("abort", onAbort);
-          closing.signal.removeEventListener("abort", onClose);
-        })
-        .then(resolve, (error: unknown) => reject(asApiError(what, error)));
-    });
-  }
-
   return {
     async request<T>(request: ApiRequest): Promise<T> {
-      const own = new AbortController();
-      const sent = { ...copyRequest(request), signal: own.signal };
-      return copyJson(await limited(request, own, () => server.handle(sent))) as T;
+      const limit = callLimit(request, clock, closing.signal);
+      try {
+        return copyJson((await within(limit, () => server.handle(received(request, limit)))) as T);
+      } catch (error) {
+        throw asApiError(limit.what, error);
+      } finally {
+        limit.release();
+      }
     },
 
     async stream<T>(request: ApiRequest): Promise<AsyncIterable<T>> {
-      const own = new AbortController();
-      const sent = { ...copyRequest(request), signal: own.signal };
-      const source = await limited(request, own, () => server.watch(sent));
-      const stop = () => own.abort();
-      request.signal?.addEventListener("abort", stop);
-      closing.signal.addEventListener("abort", stop);
-      return events<T>(`${request.method} ${request.path}`, source, own, () => {
-        request.signal?.removeEventListener("abort", stop);
-        closing.signal.removeEventListener("abort", stop);
-      });
+      const limit = callLimit(request, clock, closing.signal);
+      try {
+        const source = await within(limit, () => server.watch(received(request, limit)));
+        limit.open();
+        return events<T>(limit, source);
+      } catch (error) {
+        limit.release();
+        throw asApiError(limit.what, error);
+      }
     },
 
     async close() {
@@ -80,8 +53,19 @@ export function memoryTransport(server: ApiHandler, clock: Clock): Transport {
   };
 }
 
-function copyRequest(request: ApiRequest): ApiRequest {
-  return request.body === undefined ? request : { ...request, body: copyJson(request.body) };
+/** The request as the server gets it: with a body of its own, and a signal that covers every reason to stop. */
+function received(request: ApiRequest, { signal }: CallLimit): ApiRequest {
+  return { ...request, ...(request.body === undefined ? {} : { body: copyJson(request.body) }), signal };
+}
+
+/** What `work` comes to, unless the limit ends first: then its result is dropped. */
+function within<R>({ signal }: CallLimit, work: () => Promise<R>): Promise<R> {
+  return new Promise<R>((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    // A handler that throws instead of rejecting must not get past the caller's `finally`.
+    Promise.resolve().then(work).then(resolve, reject);
+  });
 }
 
 function asApiError(what: string, error: unknown): Error {
@@ -90,30 +74,26 @@ function asApiError(what: string, error: unknown): Error {
   return new StatusError(failure(500, "InternalError", `${what}: ${message}`), undefined, { cause: error });
 }
 
-/** Hands events over one by one; ends quietly and at once when `own` is aborted, whatever the source does. */
-function events<T>(
-  what: string,
-  source: AsyncIterable<unknown>,
-  own: AbortController,
-  release: () => void,
-): AsyncIterableIterator<T> {
+/** Hands events over one by one; ends quietly and at once when the limit ends, whatever the source does. */
+function events<T>(limit: CallLimit, source: AsyncIterable<unknown>): AsyncIterableIterator<T> {
+  const { signal } = limit;
   const iterator = source[Symbol.asyncIterator]();
   const ended: IteratorResult<T> = { done: true, value: undefined };
   let over = false;
-  const finish = (): IteratorResult<T> => {
-    if (!over) {
-      over = true;
-      release();
-      own.abort();
-      // Not awaited: a source that is busy would keep the reader waiting. The signal tells it to stop.
-      iterator.return?.().catch(() => {});
-    }
-    return ended;
-  };
   /** Ends the call of `next` that waits. A promise raced against every event would collect them all. */
   let interrupt = () => {};
-  own.signal.addEventListener("abort", () => interrupt(), { once: true });
-  if (own.signal.aborted) finish();
+  const finish = (): IteratorResult<T> => {
+    if (over) return ended;
+    over = true;
+    limit.release();
+    limit.abort();
+    interrupt();
+    // Not awaited: a source that is busy would keep the reader waiting. The signal tells it to stop.
+    iterator.return?.().catch(() => {});
+    return ended;
+  };
+  if (signal.aborted) finish();
+  else signal.addEventListener("abort", finish, { once: true });
 
   return {
     async next() {
@@ -123,13 +103,12 @@ function events<T>(
           interrupt = () => resolve(ended);
           iterator.next().then(resolve, reject);
         });
-        if (result.done || own.signal.aborted) return finish();
-        return { done: false, value: copyJson(result.value) as T };
+        if (over) return ended;
+        return result.done ? finish() : { done: false, value: copyJson(result.value) as T };
       } catch (error) {
-        const quiet = own.signal.aborted;
+        if (over) return ended;
         finish();
-        if (quiet) return ended;
-        throw asApiError(what, error);
+        throw asApiError(limit.what, error);
       }
     },
     async return() {
