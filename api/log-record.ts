@@ -12,7 +12,7 @@ export interface LogRecord {
   readonly attempt: number;
   /** Position in the log of this attempt, from 1 without gaps over all streams: a gap means that records were lost. */
   readonly seq: number;
-  /** RFC 3339 with microseconds: when the agent saw the end of the message. */
+  /** RFC 3339 with microseconds (see `timestamp` in time.ts): when the agent saw the end of the message. */
   readonly time: string;
   /** `system` records are the platform's own words, never output of the Run. */
   readonly stream: LogStream;
@@ -89,13 +89,6 @@ export function encodeMessage(bytes: Uint8Array): { readonly message: string; re
   } catch {
     return { message: Buffer.from(bytes).toString("base64"), encoding: "base64" };
   }
-}
-
-/** RFC 3339 with microseconds for milliseconds since the epoch (the fraction counts). */
-export function recordTime(epochMs: number): string {
-  const wholeMs = Math.floor(epochMs);
-  const micros = Math.min(999, Math.floor((epochMs - wholeMs) * 1000));
-  return `${new Date(wholeMs).toISOString().slice(0, -1)}${String(micros).padStart(3, "0")}Z`;
 }
 
 function isRecord(value: unknown): value is LogRecord {

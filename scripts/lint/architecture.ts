@@ -29,6 +29,9 @@ export const adapters: readonly string[] = [
   "kube/http-transport.ts",
   "kube/kubeconfig.ts",
   "kube/process-metrics.ts",
+  "runtime/files/anchor.ts",
+  "runtime/files/remove-tree.ts",
+  "runtime/files/system-files.ts",
 ];
 
 const worldModules = new Set([
