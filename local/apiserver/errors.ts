@@ -1,0 +1,159 @@
+import type { ApiStatus } from "#api/meta.ts";
+import { failure, StatusError } from "#kube/transport.ts";
+import { causeReason, describeAll, type FieldError } from "./field-errors.ts";
+import type { Kind } from "./types.ts";
+
+/** Every failure the server answers with, in the words of the real one (k8s.io/apimachinery api/errors). */
+
+/** The names that a failure is about. */
+export type Named = Pick<Kind, "group" | "kind" | "plural" | "resource">;
+
+function details(kind: Named, name: string, as: "plural" | "kind"): ApiStatus["details"] {
+  return { ...(name === "" ? {} : { name }), ...(kind.group === "" ? {} : { group: kind.group }), kind: kind[as] };
+}
+
+/** `Run.kruntimes.io`: the kind as errors of validation name it. */
+export function groupKind(kind: Named): string {
+  return kind.group === "" ? kind.kind : `${kind.kind}.${kind.group}`;
+}
+
+export function notFound(kind: Named, name: string): StatusError {
+  return new StatusError(
+    failure(404, "NotFound", `${kind.resource} "${name}" not found`, details(kind, name, "plural")),
+  );
+}
+
+/** The path leads to nothing that is served. */
+export function noSuchResource(advice: string): StatusError {
+  const message = `the server could not find the requested resource${advice === "" ? "" : ` (${advice})`}`;
+  return new StatusError(failure(404, "NotFound", message, {}));
+}
+
+export function alreadyExists(kind: Named, name: string): StatusError {
+  const message = `${kind.resource} "${name}" already exists`;
+  return new StatusError(failure(409, "AlreadyExists", message, details(kind, name, "plural")));
+}
+
+export function conflict(kind: Named, name: string, why: string, as: "plural" | "kind" = "plural"): StatusError {
+  const subject = as === "plural" ? kind.resource : groupKind(kind);
+  const message = `Operation cannot be fulfilled on ${subject} "${name}": ${why}`;
+  return new StatusError(failure(409, "Conflict", message, details(kind, name, as)));
+}
+
+/** The object changed since the version that the request was computed from. */
+export function modified(kind: Named, name: string): StatusError {
+  return conflict(
+    kind,
+    name,
+    "the object has been modified; please apply your changes to the latest version and try again",
+  );
+}
+
+export function invalidObject(kind: Named, name: string, errors: readonly FieldError[]): StatusError {
+  return new StatusError(
+    failure(422, "Invalid", `${groupKind(kind)} ${JSON.stringify(name)} is invalid: ${describeAll(errors)}`, {
+      ...details(kind, name, "kind"),
+      causes: errors.map((error) => ({
+        reason: causeReason(error.type),
+        message: error.body,
+        field: error.field,
+      })),
+    }),
+  );
+}
+
+/** A patch whose result cannot be read; the real server names no kind here. */
+export function invalidPatch(errors: readonly FieldError[]): StatusError {
+  return invalidObject({ group: "", kind: "", plural: "", resource: "" }, "", errors);
+}
+
+/** A JSON patch that cannot be applied (a failed test, a missing path). */
+export function patchRejected(why: string): StatusError {
+  return new StatusError(
+    failure(422, "Invalid", "the server rejected our request due to an error in our request", {
+      causes: [{ reason: "UnexpectedServerResponse", message: why }],
+    }),
+  );
+}
+
+export function badRequest(message: string): StatusError {
+  return new StatusError(failure(400, "BadRequest", message));
+}
+
+export function forbiddenRequest(
+  kind: Named,
+  name: string,
+  why: string,
+  causes?: { reason?: string; message?: string; field?: string }[],
+): StatusError {
+  const subject = name === "" ? `${kind.resource} is forbidden` : `${kind.resource} "${name}" is forbidden`;
+  return new StatusError(
+    failure(403, "Forbidden", `${subject}: ${why}`, {
+      ...details(kind, name, "plural"),
+      ...(causes === undefined ? {} : { causes }),
+    }),
+  );
+}
+
+export function namespaceTerminating(kind: Named, name: string, namespace: string): StatusError {
+  return forbiddenRequest(
+    kind,
+    name,
+    `unable to create new content in namespace ${namespace} because it is being terminated`,
+    [
+      {
+        reason: "NamespaceTerminating",
+        message: `namespace ${namespace} is being terminated`,
+        field: "metadata.namespace",
+      },
+    ],
+  );
+}
+
+export function methodNotAllowed(): StatusError {
+  return new StatusError(
+    failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {}),
+  );
+}
+
+export function unsupportedMediaType(accepted: readonly string[]): StatusError {
+  const message = `the body of the request was in an unknown format - accepted media types include: ${accepted.join(", ")}`;
+  return new StatusError(failure(415, "UnsupportedMediaType", message));
+}
+
+export function requestTooLarge(limit: number): StatusError {
+  return new StatusError(failure(413, "RequestEntityTooLarge", `Request entity too large: limit is ${limit}`));
+}
+
+/** History no longer reaches back to the requested version. */
+export function expired(message: string, continueToken?: string): StatusError {
+  const status = failure(410, "Expired", message);
+  return new StatusError(continueToken === undefined ? status : { ...status, metadata: { continue: continueToken } });
+}
+
+/** A version that this server has not reached yet. */
+export function versionTooLarge(requested: number, current: number): StatusError {
+  return new StatusError(
+    failure(504, "Timeout", `Too large resource version: ${requested}, current: ${current}`, {
+      retryAfterSeconds: 1,
+      causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
+    }),
+    1000,
+  );
+}
+
+export function tooManyRequests(retryAfterMs: number): StatusError {
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  return new StatusError(
+    failure(429, "TooManyRequests", "the server has received too many requests, please try again later", {
+      retryAfterSeconds: seconds,
+    }),
+    retryAfterMs,
+  );
+}
+
+export function internalError(why: string): StatusError {
+  return new StatusError(
+    failure(500, "InternalError", `Internal error occurred: ${why}`, { causes: [{ message: why }] }),
+  );
+}

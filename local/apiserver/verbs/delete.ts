@@ -1,0 +1,211 @@
+import type { ApiStatus } from "#api/meta.ts";
+import { type Context, keyOfObject, timestamp } from "../context.ts";
+import { copyBody } from "../decode.ts";
+import { badRequest, conflict, forbiddenRequest } from "../errors.ts";
+import { isObject } from "../json.ts";
+import { compileSelectors } from "../selectors/match.ts";
+import type { Answer, Draft, Kind, StoredObject, VerbRequest } from "../types.ts";
+import { admitWrite, encode, isDryRun } from "./prepare.ts";
+import { find, list } from "./read.ts";
+
+export type Propagation = "Background" | "Foreground" | "Orphan";
+
+/** metav1.DeleteOptions, as far as it has a meaning here. */
+export interface DeleteOptions {
+  readonly gracePeriodSeconds?: number;
+  readonly propagationPolicy?: Propagation;
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+}
+
+/** Held by an owner until its dependents have lost their reference to it. */
+export const orphanFinalizer = "orphan";
+/** Held by an owner until its blocking dependents are gone. */
+export const foregroundFinalizer = "foregroundDeletion";
+
+/** DELETE of an object. */
+export async function remove(context: Context, request: VerbRequest): Promise<Answer> {
+  const options = readDeleteOptions(request);
+  const dryRun = isDryRun(request.query);
+  const { target } = request;
+  for (;;) {
+    const old = find(context, target);
+    checkPreconditions(target.kind, old, options);
+    const reason = target.kind.forbidsDeletion?.(old);
+    if (reason !== undefined) throw forbiddenRequest(target.kind, old.metadata.name, reason);
+    const pending = admitWrite(context, request, "DELETE", undefined, old);
+    if (pending !== undefined) {
+      await pending;
+      if (find(context, target) !== old) continue; // decide again about what is there now
+    }
+    if (dryRun) return { code: 200, body: encode(target, old), warnings: [] };
+    const { object, gone } = deleteObject(context, target.kind, old, options);
+    const body = gone && !target.kind.returnsDeleted ? deletedStatus(target.kind, object) : encode(target, object);
+    return { code: 200, body, warnings: [] };
+  }
+}
+
+/** DELETE of a collection: every matching object, each by the rules of a single deletion. */
+export async function removeCollection(context: Context, request: VerbRequest): Promise<Answer> {
+  const { target, query } = request;
+  const options = readDeleteOptions(request);
+  const answer = list(context, request);
+  const match = compileSelectors(target.kind, query.labelSelector, query.fieldSelector);
+  const namespace = target.namespace === "" ? undefined : target.namespace;
+  for (const old of [...context.storage.list(target.kind.resource, namespace)]) {
+    if (!match(old)) continue;
+    await admitWrite(context, request, "DELETE", undefined, old);
+    const now = context.storage.get(keyOfObject(target.kind.resource, old));
+    if (now !== undefined && !isDryRun(query)) deleteObject(context, target.kind, now, options);
+  }
+  return answer;
+}
+
+/**
+ * Deletes by the rules of the API server: at once, or by a deletionTimestamp while there is a grace period or a
+ * finalizer. Synchronous; the caller has checked preconditions and admission.
+ *
+ * @returns the object as it is afterwards, or last was when it is gone.
+ */
+export function deleteObject(
+  context: Context,
+  kind: Kind,
+  old: StoredObject,
+  options: DeleteOptions,
+): { readonly object: StoredObject; readonly gone: boolean } {
+  const now = context.clock.now();
+  const draft: Draft = { ...old, metadata: { ...old.metadata } };
+  const { metadata } = draft;
+
+  const grace = graceOf(kind, old, options);
+  if (grace === "pending") return { object: old, gone: false };
+  const finalizers = collectionFinalizers(old, options);
+  if (finalizers.length > 0) metadata.finalizers = finalizers;
+  else delete metadata.finalizers;
+  const held = finalizers.length > 0 || kind.holdsDeletion?.(old) === true;
+
+  if (grace !== undefined) {
+    const start =
+      old.metadata.deletionTimestamp === undefined
+        ? now
+        : Date.parse(old.metadata.deletionTimestamp) - (old.metadata.deletionGracePeriodSeconds ?? 0) * 1000;
+    if (old.metadata.deletionTimestamp === undefined && metadata.generation !== undefined) metadata.generation += 1;
+    metadata.deletionTimestamp = timestamp(start + grace * 1000);
+    metadata.deletionGracePeriodSeconds = grace;
+  } else if (held) {
+    markDeleting(draft, now);
+  }
+
+  const waits = held || (grace ?? 0) > 0;
+  if (!waits && grace === undefined) return { object: context.remove(keyOfObject(kind.resource, old)), gone: true };
+  kind.prepareDelete?.(draft);
+  const stored = context.put(kind.resource, draft);
+  if (waits) return { object: stored, gone: false };
+  return { object: context.remove(keyOfObject(kind.resource, stored)), gone: true };
+}
+
+/**
+ * The grace period that this request sets in seconds; `pending` when the object is being deleted and the request does not
+ * shorten that; undefined for kinds that know no grace.
+ */
+function graceOf(kind: Kind, old: StoredObject, options: DeleteOptions): number | "pending" | undefined {
+  if (kind.gracePeriod === undefined) return undefined;
+  if (old.metadata.deletionTimestamp === undefined) return kind.gracePeriod(old, options.gracePeriodSeconds);
+  const current = old.metadata.deletionGracePeriodSeconds;
+  if (current === undefined) return undefined;
+  if (options.gracePeriodSeconds === undefined || options.gracePeriodSeconds >= current) return "pending";
+  return options.gracePeriodSeconds;
+}
+
+/** Finalizers with those of the garbage collector as the propagation policy wants them. */
+function collectionFinalizers(old: StoredObject, options: DeleteOptions): string[] {
+  const present = old.metadata.finalizers ?? [];
+  const policy =
+    options.propagationPolicy ??
+    (present.includes(orphanFinalizer)
+      ? "Orphan"
+      : present.includes(foregroundFinalizer)
+        ? "Foreground"
+        : "Background");
+  const others = present.filter((finalizer) => finalizer !== orphanFinalizer && finalizer !== foregroundFinalizer);
+  if (policy === "Orphan") return [...others, orphanFinalizer];
+  if (policy === "Foreground") return [...others, foregroundFinalizer];
+  return others;
+}
+
+function markDeleting(draft: Draft, now: number): void {
+  const { metadata } = draft;
+  if (metadata.deletionTimestamp === undefined) {
+    metadata.deletionTimestamp = timestamp(now);
+    if (metadata.generation !== undefined) metadata.generation += 1;
+  }
+  metadata.deletionGracePeriodSeconds = 0;
+}
+
+function checkPreconditions(kind: Kind, old: StoredObject, { preconditions }: DeleteOptions): void {
+  const { name, uid, resourceVersion } = old.metadata;
+  if (preconditions?.uid !== undefined && preconditions.uid !== uid) {
+    const why = `the UID in the precondition (${preconditions.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`;
+    throw conflict(kind, name, why, "kind");
+  }
+  if (preconditions?.resourceVersion !== undefined && preconditions.resourceVersion !== resourceVersion) {
+    const why = `the ResourceVersion in the precondition (${preconditions.resourceVersion}) does not match the ResourceVersion in record (${resourceVersion}). The object might have been modified`;
+    throw conflict(kind, name, why, "kind");
+  }
+}
+
+/** From the body, or from the query where there is no body. */
+function readDeleteOptions(request: VerbRequest): DeleteOptions {
+  const body = request.body === undefined || request.body === null ? {} : copyBody(request.body);
+  if (!isObject(body)) throw badRequest("the body of a deletion is a DeleteOptions object");
+  const seconds = body.gracePeriodSeconds ?? numberOf(request.query.gracePeriodSeconds);
+  const policy = body.propagationPolicy ?? request.query.propagationPolicy;
+  const { preconditions } = body;
+  if (seconds !== undefined && seconds !== null && (typeof seconds !== "number" || !Number.isSafeInteger(seconds))) {
+    throw badRequest(
+      `gracePeriodSeconds: Invalid value: ${JSON.stringify(seconds)}: must be a whole number of seconds`,
+    );
+  }
+  if (
+    policy !== undefined &&
+    policy !== null &&
+    policy !== "Background" &&
+    policy !== "Foreground" &&
+    policy !== "Orphan"
+  ) {
+    throw badRequest(
+      `propagationPolicy: Unsupported value: ${JSON.stringify(policy)}: supported values: "Background", "Foreground", "Orphan"`,
+    );
+  }
+  return {
+    ...(typeof seconds === "number" ? { gracePeriodSeconds: seconds } : {}),
+    ...(typeof policy === "string" ? { propagationPolicy: policy } : {}),
+    ...(isObject(preconditions)
+      ? { preconditions: { ...textOf(preconditions, "uid"), ...textOf(preconditions, "resourceVersion") } }
+      : {}),
+  };
+}
+
+function numberOf(text: string | undefined): number | undefined {
+  return text === undefined || text === "" ? undefined : Number(text);
+}
+
+function textOf(source: Record<string, unknown>, key: "uid" | "resourceVersion"): { [K in typeof key]?: string } {
+  const value = source[key];
+  return typeof value === "string" ? { [key]: value } : {};
+}
+
+function deletedStatus(kind: Kind, object: StoredObject): ApiStatus {
+  return {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Success",
+    details: {
+      name: object.metadata.name,
+      ...(kind.group === "" ? {} : { group: kind.group }),
+      kind: kind.plural,
+      uid: object.metadata.uid,
+    },
+    code: 200,
+  };
+}

@@ -1,0 +1,71 @@
+import { isObject, mergePatch } from "#kube/json.ts";
+import type { StatusError } from "#kube/transport.ts";
+import type { Context } from "../context.ts";
+import { checkUnknown, copyBody, decodeObject, readFieldValidation } from "../decode.ts";
+import { badRequest, invalidPatch, patchRejected, unsupportedMediaType } from "../errors.ts";
+import { invalid } from "../field-errors.ts";
+import { applyJsonPatch, PatchApplyError, PatchSyntaxError, parseJsonPatch } from "../patch/json-patch.ts";
+import type { Answer, StoredObject, Target, VerbRequest } from "../types.ts";
+import { encode } from "./prepare.ts";
+import { mutate } from "./update.ts";
+
+type Patch = (current: unknown) => unknown;
+
+/** PATCH of an object or of its status, as merge patch or JSON patch. */
+export async function patch(context: Context, request: VerbRequest): Promise<Answer> {
+  const { target } = request;
+  const mode = readFieldValidation(request.query.fieldValidation);
+  const apply = readPatch(request);
+  return mutate(context, request, (old) => {
+    const patched = patchedBody(apply, target, old);
+    const { draft, unknown } = decodeObject(target.kind, copyBody(patched));
+    const warnings = checkUnknown(unknown, mode, (text) => strictPatch(patched, text));
+    return { draft, warnings };
+  });
+}
+
+/** Only these are accepted; which of them a kind takes is the same for all kinds. */
+const acceptedTypes = ["application/json-patch+json", "application/merge-patch+json"];
+
+/**
+ * Reads the patch of a request, once for all attempts.
+ *
+ * @throws StatusError 415 for other patch types, 400 for a document that is none.
+ */
+export function readPatch(request: Pick<VerbRequest, "body" | "contentType">): Patch {
+  switch (request.contentType) {
+    case "application/merge-patch+json": {
+      const document = copyBody(request.body);
+      if (!isObject(document)) throw badRequest("error decoding patch: a merge patch of an object is an object");
+      return (current) => mergePatch(current, document);
+    }
+    case "application/json-patch+json": {
+      const operations = readOperations(copyBody(request.body));
+      return (current) => applyJsonPatch(current, operations);
+    }
+    default:
+      throw unsupportedMediaType(acceptedTypes);
+  }
+}
+
+function readOperations(document: unknown) {
+  try {
+    return parseJsonPatch(document);
+  } catch (error) {
+    if (error instanceof PatchSyntaxError) throw badRequest(`error decoding patch: ${error.message}`);
+    throw error;
+  }
+}
+
+export function patchedBody(apply: Patch, target: Pick<Target, "kind">, old: StoredObject): unknown {
+  try {
+    return apply(encode(target, old));
+  } catch (error) {
+    if (error instanceof PatchApplyError) throw patchRejected(error.message);
+    throw error;
+  }
+}
+
+function strictPatch(patched: unknown, text: string): StatusError {
+  return invalidPatch([invalid("patch", JSON.stringify(patched), text)]);
+}
