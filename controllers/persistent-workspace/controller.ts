@@ -1,0 +1,201 @@
+import type { PersistentWorkspace, PersistentWorkspaceStatus } from "#api/kinds/persistent-workspace.ts";
+import type { Run } from "#api/kinds/run.ts";
+import { labels, workspaceFinalizer } from "#api/labels.ts";
+import { keyOf } from "#api/meta.ts";
+import { persistentWorkspaces } from "#api/resources.ts";
+import { isTerminal } from "#api/runs.ts";
+import { parseTime } from "#api/time.ts";
+import type { ControllerDeps, Informers } from "#controllers/informers.ts";
+import { hasEnded, isDeleting, isDraining, isReady } from "#controllers/pods.ts";
+import { type Pod, pods } from "#kube/builtin.ts";
+import { type Controller, createController } from "#kube/controller.ts";
+import { drive } from "#kube/drive.ts";
+import { after, done, type Outcome } from "#kube/outcome.ts";
+import { isConflict, isNotFound } from "#kube/transport.ts";
+import { settle } from "#machines/lib/settle.ts";
+import {
+  type PersistentWorkspaceEffect,
+  persistentWorkspaceMachine,
+  persistentWorkspaceStatus,
+  restorePersistentWorkspace,
+} from "#machines/persistent-workspace.ts";
+import { nextDeadline, observe, type Seen } from "./observe.ts";
+
+/** The number of active Runs follows at most this often. */
+const usageIntervalMs = 5000;
+
+/** Binds workspaces, fences them by the UID of their Pod, follows their use, and has them cleaned up. */
+export function createPersistentWorkspace(deps: ControllerDeps, informers: Informers): Controller {
+  const { client, clock } = deps;
+  const workspaceClient = client.of(persistentWorkspaces);
+  const podClient = client.of(pods);
+  const usageWritten = new Map<string, number>();
+  const controller = createController({ name: "persistent-workspace", reconcile, workers: 4, ...deps });
+
+  informers.workspaces.onChange((old, next) => {
+    if (next !== undefined) controller.enqueue(keyOf(next));
+    else if (old?.metadata.uid !== undefined) usageWritten.delete(old.metadata.uid);
+  });
+  informers.runs.onChange((old, next) => {
+    const run = next ?? old;
+    // Only the coming and the end of a Run change the use.
+    const changed =
+      old === undefined || next === undefined || isTerminal(old.status?.phase) !== isTerminal(next.status?.phase);
+    if (changed && run?.spec.workspace !== undefined) {
+      controller.enqueue(`${run.metadata.namespace}/${run.spec.workspace.name}`);
+    }
+  });
+  informers.pods.onChange((old, next) => {
+    const pod = next ?? old;
+    if (pod === undefined) return;
+    for (const workspace of informers.workspaces.byIndex("pod", keyOf(pod))) controller.enqueue(keyOf(workspace));
+    if (next !== undefined && isCandidate(next) && (old === undefined || !isCandidate(old))) wakeUnbound(pod);
+  });
+  informers.runtimes.onChange((old, next) => {
+    if (old !== undefined && next !== undefined) return;
+    const runtime = next ?? old;
+    if (runtime === undefined) return;
+    for (const workspace of informers.workspaces.byIndex("runtime", keyOf(runtime)))
+      controller.enqueue(keyOf(workspace));
+  });
+
+  function wakeUnbound(pod: Pod): void {
+    const runtime = runtimeOf(pod);
+    if (runtime === undefined) return;
+    for (const workspace of informers.workspaces.byIndex("runtime", runtime)) {
+      if ((workspace.status?.phase ?? "Pending") === "Pending") controller.enqueue(keyOf(workspace));
+    }
+  }
+
+  function reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
+    return drive<Seen, PersistentWorkspaceStatus, PersistentWorkspaceEffect>(
+      { gather: () => gather(key), step, persist, run, nextWake },
+      clock,
+      signal,
+    );
+  }
+
+  async function gather(key: string): Promise<Seen | undefined> {
+    const workspace = informers.workspaces.get(key);
+    if (workspace === undefined) return undefined;
+    const { namespace, uid = "" } = workspace.metadata;
+    const users = informers.runs.byIndex("workspace", key);
+    const boundPod = workspace.status?.boundPod;
+    const runtime = `${namespace}/${workspace.spec.runtime}`;
+    const seen: Seen = {
+      workspace,
+      runtimeExists: informers.runtimes.get(runtime) !== undefined,
+      candidates: informers.pods.byIndex("runtime", runtime).filter(isCandidate).filter(isOfPool),
+      boundPod: boundPod === undefined ? undefined : informers.pods.get(`${namespace}/${boundPod}`),
+      activeRuns: users.filter((user) => !isTerminal(user.status?.phase)).length,
+      lastCompletion: latestCompletion(users),
+      usageDue: (usageWritten.get(uid) ?? Number.NEGATIVE_INFINITY) + usageIntervalMs,
+    };
+    const status = workspace.status ?? { phase: "Pending" };
+    if (observe(seen, status, clock.now())?.type !== "LOSE") return seen;
+    // Lost is for ever, so the Pod is read as it is now.
+    return { ...seen, boundPod: await findPod(namespace, boundPod ?? "") };
+  }
+
+  /** A label alone makes no Pod part of a pool: it must belong to a ReplicaSet of that Runtime. */
+  function isOfPool(pod: Pod): boolean {
+    const owner = pod.metadata.ownerReferences?.find(({ controller, kind }) => controller && kind === "ReplicaSet");
+    const set = informers.replicaSets.get(`${pod.metadata.namespace}/${owner?.name}`);
+    const runtime = informers.runtimes.get(runtimeOf(pod) ?? "");
+    return (
+      set !== undefined &&
+      set.metadata.uid === owner?.uid &&
+      set.metadata.ownerReferences?.some(({ uid }) => uid === runtime?.metadata.uid) === true
+    );
+  }
+
+  async function findPod(namespace: string | undefined, name: string): Promise<Pod | undefined> {
+    try {
+      return await podClient.get({ namespace, name });
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  function step(seen: Seen, now: number) {
+    const settled = settle({
+      machine: persistentWorkspaceMachine,
+      snapshot: restorePersistentWorkspace(seen.workspace.status),
+      observe: (snapshot) => observe(seen, persistentWorkspaceStatus(snapshot), now),
+    });
+    return {
+      changed: settled.changed,
+      status: persistentWorkspaceStatus(settled.snapshot),
+      effects: settled.effects,
+    };
+  }
+
+  async function persist({ workspace }: Seen, status: PersistentWorkspaceStatus): Promise<void> {
+    const { uid = "" } = workspace.metadata;
+    if (status.activeRuns !== workspace.status?.activeRuns) usageWritten.set(uid, clock.now());
+    informers.workspaces.noteWrite(await workspaceClient.update({ ...workspace, status }, "status"));
+  }
+
+  async function run(effect: PersistentWorkspaceEffect, { workspace }: Seen): Promise<void> {
+    switch (effect.type) {
+      case "addFinalizer":
+        return setFinalizers(workspace, (finalizers) => [...finalizers, workspaceFinalizer]);
+      case "removeFinalizer":
+        return setFinalizers(workspace, (finalizers) => finalizers.filter((one) => one !== workspaceFinalizer));
+      case "requestDeletion":
+        return requestDeletion(workspace);
+      default:
+        effect satisfies never;
+    }
+  }
+
+  /** Reads live, because the status write before has moved the resourceVersion; a namesake is left alone. */
+  async function setFinalizers(
+    workspace: PersistentWorkspace,
+    change: (finalizers: readonly string[]) => string[],
+  ): Promise<void> {
+    try {
+      const live = await workspaceClient.get(workspace.metadata);
+      if (live.metadata.uid !== workspace.metadata.uid) return;
+      const before = live.metadata.finalizers ?? [];
+      const finalizers = [...new Set(change(before))];
+      if (finalizers.length === before.length) return;
+      const { uid, resourceVersion } = live.metadata;
+      const patch = { metadata: { uid, resourceVersion, finalizers } };
+      const written = await workspaceClient.patch(live.metadata, patch);
+      const gone = written.metadata.deletionTimestamp !== undefined && finalizers.length === 0;
+      if (!gone) informers.workspaces.noteWrite(written);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  async function requestDeletion(workspace: PersistentWorkspace): Promise<void> {
+    try {
+      await workspaceClient.delete(workspace.metadata, { preconditions: { uid: workspace.metadata.uid } });
+      informers.workspaces.noteDelete(workspace);
+    } catch (error) {
+      if (!isNotFound(error) && !isConflict(error)) throw error; // gone, or a namesake
+    }
+  }
+
+  function nextWake(status: PersistentWorkspaceStatus, seen: Seen, now: number): Outcome {
+    const deadline = nextDeadline(seen, status, now);
+    return deadline === undefined ? done : after(deadline - now, "use or TTL of the workspace");
+  }
+
+  const runtimeOf = (pod: Pod) => {
+    const owner = pod.metadata.labels?.[labels.runtime];
+    return owner === undefined ? undefined : `${pod.metadata.namespace}/${owner}`;
+  };
+
+  return controller;
+}
+
+const isCandidate = (pod: Pod) => isReady(pod) && !isDeleting(pod) && !hasEnded(pod) && !isDraining(pod);
+
+function latestCompletion(users: readonly Run[]): number | undefined {
+  const times = users.map((user) => parseTime(user.status?.completionTime)).filter((time) => time !== undefined);
+  return times.length === 0 ? undefined : Math.max(...times);
+}

@@ -1,0 +1,1 @@
+export { createPersistentWorkspace } from "./controller.ts";

@@ -1,0 +1,112 @@
+import type { Run, RunStatus } from "#api/kinds/run.ts";
+import type { KubeObject } from "#api/meta.ts";
+import { keyOf } from "#api/meta.ts";
+import { runs, runtimes } from "#api/resources.ts";
+import { isTerminal } from "#api/runs.ts";
+import type { ControllerDeps, Informers } from "#controllers/informers.ts";
+import { type Pod, pods } from "#kube/builtin.ts";
+import { type Controller, createController } from "#kube/controller.ts";
+import { drive } from "#kube/drive.ts";
+import { after, done, type Outcome } from "#kube/outcome.ts";
+import type { ResourceClient } from "#kube/resource.ts";
+import { isNotFound } from "#kube/transport.ts";
+import { settle } from "#machines/lib/settle.ts";
+import { restoreRun, runMachine, runStatus } from "#machines/run.ts";
+import { nextDeadline, observe, type Seen } from "./observe.ts";
+
+/** Takes Runs away from Pods that are lost, and ends those whose Runtime is gone. */
+export function createRunRecovery(deps: ControllerDeps, informers: Informers): Controller {
+  const { client, clock } = deps;
+  const runClient = client.of(runs);
+  const controller = createController({ name: "run-recovery", reconcile, workers: 8, ...deps });
+
+  informers.runs.onChange((_, run) => {
+    if (run !== undefined && isAtRisk(run)) controller.enqueue(keyOf(run));
+  });
+  informers.pods.onChange((old, next) => {
+    const pod = next ?? old;
+    if (pod === undefined) return;
+    for (const run of informers.runs.byIndex("pod", keyOf(pod))) {
+      if (!isTerminal(run.status?.phase)) controller.enqueue(keyOf(run));
+    }
+  });
+  informers.runtimes.onChange((old, next) => {
+    // Rare, so a walk over all Runs is cheaper than an index that every Run would pay for.
+    if (next !== undefined || old === undefined) return;
+    for (const run of informers.runs.values()) {
+      if (run.spec.runtime === old.metadata.name && run.metadata.namespace === old.metadata.namespace) {
+        controller.enqueue(keyOf(run));
+      }
+    }
+  });
+
+  function isAtRisk(run: Run): boolean {
+    const { phase, assignmentEpoch = 0 } = run.status ?? {};
+    return !isTerminal(phase) && (phase !== "Pending" || assignmentEpoch > 0) && phase !== undefined;
+  }
+
+  function reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
+    return drive<Seen, RunStatus, never>(
+      {
+        gather: () => gather(key),
+        step: (seen, now) => {
+          const settled = settle({
+            machine: runMachine,
+            snapshot: restoreRun(seen.run.status),
+            observe: (snapshot) => observe(seen, runStatus(snapshot), now),
+          });
+          return { changed: settled.changed, status: runStatus(settled.snapshot), effects: [] };
+        },
+        persist: async ({ run }, status) => {
+          informers.runs.noteWrite(await runClient.update({ ...run, status }, "status"));
+        },
+        run: async () => {},
+        nextWake: (status, seen, now) => {
+          const deadline = nextDeadline(seen, status);
+          return deadline === undefined ? done : after(deadline - now, "deadline of a lost Pod or a silent agent");
+        },
+      },
+      clock,
+      signal,
+    );
+  }
+
+  /** What the caches show; when that would take a Run away from its Pod, what the API server says now. */
+  async function gather(key: string): Promise<Seen | undefined> {
+    const run = informers.runs.get(key);
+    if (run === undefined) return undefined;
+    const inNamespace = (name: string | undefined) => `${run.metadata.namespace}/${name}`;
+    const cached: Seen = {
+      run,
+      pod: informers.pods.get(inNamespace(run.status?.assignedPod)),
+      runtimeExists: informers.runtimes.get(inNamespace(run.spec.runtime)) !== undefined,
+    };
+    if (observe(cached, run.status ?? { phase: "Pending" }, clock.now()) === undefined) return cached;
+    const namespace = run.metadata.namespace;
+    const [live, pod, runtime] = await Promise.all([
+      find(runClient, { namespace, name: run.metadata.name }),
+      run.status?.assignedPod === undefined
+        ? undefined
+        : find<Pod>(client.of(pods), { namespace, name: run.status.assignedPod }),
+      find(client.of(runtimes), { namespace, name: run.spec.runtime }),
+    ]);
+    if (live === undefined || live.metadata.uid !== run.metadata.uid) return undefined;
+    // Another assignment than the one that was judged: its own event brings us back.
+    if (live.status?.assignmentEpoch !== run.status?.assignmentEpoch) return undefined;
+    return { run: live, pod, runtimeExists: runtime !== undefined };
+  }
+
+  return controller;
+}
+
+async function find<T extends KubeObject>(
+  client: ResourceClient<T>,
+  ref: { namespace: string | undefined; name: string },
+): Promise<T | undefined> {
+  try {
+    return await client.get(ref);
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}

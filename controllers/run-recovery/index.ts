@@ -1,0 +1,1 @@
+export { createRunRecovery } from "./controller.ts";

@@ -1,0 +1,1 @@
+export { createRunTtl, createWorkflowRunTtl } from "./controller.ts";
