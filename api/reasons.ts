@@ -181,7 +181,7 @@ export type Reason =
   | keyof typeof pool
   | keyof typeof template;
 
-/** All failure reasons of an attempt; `retryPolicy.retryableReasons` takes these. */
+/** All failure reasons of an attempt. */
 export const runFailureReasons = Object.keys(failures) as RunFailureReason[];
 
 /** Failures that would only repeat themselves: never retried, whatever the policy says. */
@@ -196,6 +196,9 @@ export const finalRunFailures: ReadonlySet<RunFailureReason> = new Set([
   "Cancelled",
   "RuntimeDeleted",
 ]);
+
+/** Failures that another attempt can cure; `retryPolicy.retryableReasons` takes these. */
+export const retryableRunFailures = runFailureReasons.filter((reason) => !finalRunFailures.has(reason));
 
 /** The registry. */
 export const reasons: Readonly<Record<Reason, ReasonInfo>> = Object.fromEntries(

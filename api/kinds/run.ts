@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Resource } from "../meta.ts";
-import { runFailureReasons } from "../reasons.ts";
+import { retryableRunFailures } from "../reasons.ts";
 import {
   AtomicList,
   Conditions,
@@ -233,7 +233,7 @@ export const RetryPolicy = Type.Object(
     ),
     backoff: Type.Optional(Duration("Delay before the second attempt (default 1s); doubles each time, at most 60s.")),
     retryableReasons: Type.Optional(
-      AtomicList(Enum(runFailureReasons), {
+      AtomicList(Enum(retryableRunFailures), {
         description: "Only these failures are retried; empty means all that are retryable.",
         maxItems: 32,
       }),

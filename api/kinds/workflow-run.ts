@@ -66,13 +66,7 @@ export const WorkflowRunSpec = Type.Object(
     "x-kubernetes-validations": [
       { rule: "has(self.workflowRef) != has(self.jobs)", message: "exactly one of workflowRef and jobs must be set" },
       { rule: "!has(self.inputs) || has(self.workflowRef)", message: "inputs need workflowRef", fieldPath: ".inputs" },
-      ...immutable("workflowRef", "inputs", "parallelism", "timeout"),
-      // Comparing whole job maps costs more than a CRD rule may; admission compares them, this keeps their presence.
-      {
-        rule: "has(self.jobs) == has(oldSelf.jobs)",
-        message: "jobs cannot be changed; create a new object instead",
-        fieldPath: ".jobs",
-      },
+      ...immutable("workflowRef", "inputs", "jobs", "parallelism", "timeout"),
     ],
   },
 );

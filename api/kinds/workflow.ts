@@ -10,6 +10,8 @@ export const WorkflowSpec = Type.Object(
     env: Env(),
     jobs: Jobs("Jobs by id."),
     on: foreign(),
+    // The key `on` as YAML 1.1 reads it, and with it kubectl.
+    true: foreign(),
     name: foreign(),
     "run-name": foreign(),
     permissions: foreign(),

@@ -1,0 +1,46 @@
+/** What we put into every Pod of a Runtime. Templates may not use these names and paths for something else. */
+
+/** Containers of a Runtime Pod. */
+export const podContainers = {
+  /** The user's image, first in the template. */
+  runtime: "runtime",
+  /** The agent, a native sidecar. */
+  agent: "runtimed",
+  /** The init container that brings the executor into the user's image. */
+  injector: "kruntimes-injector",
+} as const;
+
+/** Volumes of a Runtime Pod. */
+export const podVolumes = {
+  workspace: "workspace",
+  /** Programs of ours. */
+  executor: "kruntimes",
+  /** Directory of the executor's socket. */
+  socket: "socket",
+  artifactStore: "artifact-store",
+  /** The agent's token. */
+  token: "token",
+} as const;
+
+/** Where those volumes are mounted. */
+export const podPaths = {
+  workspace: "/workspace",
+  executor: "/kruntimes",
+  socket: "/run/kruntimes",
+  artifactStore: "/artifacts",
+} as const;
+
+const volumeNames: ReadonlySet<string> = new Set(Object.values(podVolumes));
+
+/** Whether the name of a volume is ours; volumes for allowed Secrets and ConfigMaps begin with `kruntimes-`. */
+export function isReservedVolume(name: string): boolean {
+  return volumeNames.has(name) || name.startsWith("kruntimes-");
+}
+
+/** Which of our mount paths a path is equal to, below, or above; `undefined` when it stays clear of all of them. */
+export function reservedMount(path: string): string | undefined {
+  const clean = `/${path.split("/").filter(Boolean).join("/")}`;
+  return Object.values(podPaths).find(
+    (ours) => clean === "/" || clean === ours || clean.startsWith(`${ours}/`) || ours.startsWith(`${clean}/`),
+  );
+}

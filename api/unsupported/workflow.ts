@@ -1,0 +1,126 @@
+import type { Kind } from "../crd/kinds.ts";
+import { never, notYet, type Unsupported } from "./entry.ts";
+
+/** Advice by field. */
+type Advice = Readonly<Record<string, string>>;
+
+const entries = (kind: Kind, prefix: string, message: string, advice: Advice): Unsupported[] =>
+  Object.entries(advice).map(([field, text]) => ({ kind, path: `${prefix}.${field}`, message, advice: text }));
+
+const variables = "Set variables in the run text: `export NAME=value`.";
+
+const minutes =
+  "The field is timeout here, which is not supported yet: use spec.timeout of the WorkflowRun, or `timeout 5m COMMAND` in the run text.";
+
+/** Fields of a step that will be honoured. */
+const stepLater = {
+  if: "Leave it out: a step runs when all steps before it have succeeded.",
+  env: variables,
+  timeout: "Use `timeout 5m COMMAND` in the run text, or spec.timeout of the WorkflowRun.",
+  "continue-on-error": "Let the run text end well: `COMMAND || true`.",
+  retry: "Repeat inside the run text: `for i in 1 2 3; do COMMAND && break; done`.",
+  uses: "Write the steps of the Action into the job, each with run.",
+  with: "Write the values into the run text.",
+  suspend: "Split the work into two Workflows, and start the second one by hand.",
+  shell: "Choose a Runtime whose interpreter reads the script, or begin the run text with `#!`.",
+} satisfies Advice;
+
+/** Keys of GitHub Actions that have another form here. */
+const stepForeign: Advice = {
+  id: "Use name; it is the id of the step.",
+  "working-directory": "Begin the run text with `cd DIRECTORY`.",
+  "timeout-minutes": minutes,
+};
+
+const jobLater: Advice = {
+  if: "Leave it out: a job runs when all jobs in its needs have succeeded.",
+  env: variables,
+  timeout: "Use spec.timeout of the WorkflowRun.",
+  "continue-on-error": "Let the run text of the step end well: `COMMAND || true`.",
+  strategy: "Write one job for each combination.",
+  retry: "Repeat inside the run text of the step.",
+  uses: "Write the jobs of the Workflow here, each with steps.",
+  with: "Write the values into the run texts.",
+};
+
+const jobForeign: Advice = {
+  name: "The id of the job is its name; leave name out.",
+  container: "Make a Runtime with that image and name it in runs-on.",
+  services: "Run the service as a Deployment of your own and connect to its Service.",
+  permissions: "Leave it out: a Run holds no identity that could have permissions.",
+  concurrency: "Leave it out: create the next WorkflowRun when the last one has ended.",
+  environment: "Leave it out.",
+  defaults: "Write the shell as `#!` and the directory as `cd` into each run text.",
+  secrets: "Give the container `runtime` of the Runtime the Secret, with valueFrom in its template.",
+  "timeout-minutes": minutes,
+};
+
+const trigger = "Leave it out: a WorkflowRun starts the Workflow.";
+
+const workflowLater: Advice = {
+  inputs: "Write the values into the run texts.",
+  outputs: "Read status.jobs of the WorkflowRun: it has the outputs of each job.",
+  env: variables,
+};
+
+const workflowForeign: Advice = {
+  on: trigger,
+  // kubectl reads YAML 1.1, where the key `on` is the truth value.
+  true: `YAML reads the key \`on\` as true. ${trigger}`,
+  name: "Use metadata.name.",
+  "run-name": "Use metadata.name of the WorkflowRun.",
+  permissions: "Leave it out: a Run holds no identity that could have permissions.",
+  concurrency: "Leave it out: create the next WorkflowRun when the last one has ended.",
+  defaults: "Write the shell as `#!` and the directory as `cd` into each run text.",
+};
+
+const jobEntries = (kind: Kind): Unsupported[] => [
+  ...entries(kind, "spec.jobs.*", notYet, jobLater),
+  ...entries(kind, "spec.jobs.*", never, jobForeign),
+  ...entries(kind, "spec.jobs.*.steps.*", notYet, stepLater),
+  ...entries(kind, "spec.jobs.*.steps.*", never, stepForeign),
+];
+
+export const workflowEntries: readonly Unsupported[] = [
+  ...entries("Workflow", "spec", notYet, workflowLater),
+  ...entries("Workflow", "spec", never, workflowForeign),
+  ...jobEntries("Workflow"),
+];
+
+export const workflowRunEntries: readonly Unsupported[] = [
+  ...entries("WorkflowRun", "spec", notYet, {
+    inputs: "Write the values into the run texts of the Workflow.",
+    parallelism: "Leave it out: all jobs that are ready run at once, as far as the Runtimes have room.",
+    suspend: "Create the WorkflowRun when it is meant to start.",
+    shutdown: "Delete the WorkflowRun to end it.",
+  }),
+  ...jobEntries("WorkflowRun"),
+];
+
+export const actionEntries: readonly Unsupported[] = [
+  ...entries("Action", "spec", notYet, {
+    inputs: "Write the values into the run texts.",
+    outputs: "Leave it out: jobs cannot use Actions yet.",
+    env: variables,
+  }),
+  ...entries("Action", "spec", never, {
+    runs: "Write the steps into spec.steps.",
+    name: "Use metadata.name.",
+    branding: "Leave it out.",
+  }),
+  ...entries("Action", "spec.steps.*", notYet, {
+    if: stepLater.if,
+    env: variables,
+    timeout: "Use `timeout 5m COMMAND` in the run text.",
+    "continue-on-error": stepLater["continue-on-error"],
+    retry: stepLater.retry,
+    shell: stepLater.shell,
+  }),
+  ...entries("Action", "spec.steps.*", never, {
+    ...stepForeign,
+    uses: "An Action does not use others; write their steps here, each with run.",
+    with: "Write the values into the run text.",
+    suspend: "A gate stands in a job, not in an Action.",
+    artifacts: "Name the artifacts in the step of the job that uses the Action.",
+  }),
+];
