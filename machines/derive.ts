@@ -1,0 +1,85 @@
+/**
+ * Group state is derived, never edited: what the steps of a job amount to, and what the jobs of a workflow amount to.
+ * The derivation yields the event for the group's own machine, so a group cannot say one thing and its members another.
+ */
+import type { JobStatus, StepStatus, WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
+import { hasEnded } from "#api/workflow-phases.ts";
+import type { JobEvent } from "./job.ts";
+import type { WorkflowRunEvent } from "./workflow-run.ts";
+
+/** A step or job whose child is at work, or was asked to end and has not. */
+export function isActive(member: { readonly phase: StepStatus["phase"] | JobStatus["phase"] }): boolean {
+  return member.phase === "Running" || member.phase === "Suspended" || member.phase === "Stopping";
+}
+
+/** A step or job that ended without doing what it was there for. */
+export function isBad(member: { readonly phase: StepStatus["phase"] | JobStatus["phase"] }): boolean {
+  return member.phase === "Failed" || member.phase === "Cancelled";
+}
+
+/** What the members of a group amount to: `Open` as long as something is at work or still to be started. */
+export type Sum = "Open" | "Succeeded" | "Failed";
+
+/** Steps follow one another: the first bad one decides, once nothing is at work any more. */
+export function sumOfSteps(steps: readonly StepStatus[]): Sum {
+  if (steps.some(isActive)) return "Open";
+  if (steps.some(isBad)) return "Failed";
+  return steps.every((step) => hasEnded(step.phase)) ? "Succeeded" : "Open";
+}
+
+/** Jobs are independent: the run goes on with the others after one failed, so all must have ended. */
+export function sumOfJobs(jobs: readonly JobStatus[]): Sum {
+  if (!jobs.every((job) => hasEnded(job.phase))) return "Open";
+  return jobs.some(isBad) ? "Failed" : "Succeeded";
+}
+
+/** Whether another step of the job must still be started and none is at work: from then on it needs its workspace. */
+export function mustStartAnother(steps: readonly StepStatus[]): boolean {
+  return !steps.some(isActive) && !steps.some(isBad) && steps.some((step) => step.phase === "Waiting");
+}
+
+/** Whether no step has ended. */
+export function noStepEnded(steps: readonly StepStatus[]): boolean {
+  return !steps.some((step) => hasEnded(step.phase));
+}
+
+/** The step whose turn it is: the job runs, the steps before it ended well, none is at work. */
+export function nextStep(job: JobStatus): StepStatus | undefined {
+  const steps = job.steps ?? [];
+  return job.phase === "Running" && mustStartAnother(steps)
+    ? steps.find((step) => step.phase === "Waiting")
+    : undefined;
+}
+
+/** Jobs that ended of all jobs, as `status.progress` shows it. */
+export function progressOf(jobs: Readonly<Record<string, JobStatus>>): string {
+  const all = Object.values(jobs);
+  return `${all.filter((job) => hasEnded(job.phase)).length}/${all.length}`;
+}
+
+/**
+ * The event that the steps of a job make due. STEPS_SUCCEEDED comes without outputs: who has evaluated them adds them,
+ * or sends OUTPUTS_FAILED instead.
+ * @param now milliseconds since the epoch.
+ */
+export function jobEvent(job: JobStatus, now: number): JobEvent | undefined {
+  const steps = job.steps ?? [];
+  if (job.phase === "Stopping") return steps.some(isActive) ? undefined : { type: "STEPS_ENDED", now };
+  if (job.phase !== "Running") return undefined;
+  const sum = sumOfSteps(steps);
+  if (sum === "Open") return undefined;
+  return sum === "Failed" ? { type: "STEP_FAILED", now } : { type: "STEPS_SUCCEEDED", now };
+}
+
+/**
+ * The event that the jobs of a workflow make due. JOBS_SUCCEEDED comes without outputs, as with {@link jobEvent}.
+ * @param now milliseconds since the epoch.
+ */
+export function workflowRunEvent(run: WorkflowRunStatus, now: number): WorkflowRunEvent | undefined {
+  const jobs = Object.values(run.jobs ?? {});
+  if (run.phase === "Stopping") return jobs.some(isActive) ? undefined : { type: "JOBS_ENDED", now };
+  if (run.phase !== "Running") return undefined;
+  const sum = sumOfJobs(jobs);
+  if (sum === "Open") return undefined;
+  return sum === "Failed" ? { type: "JOB_FAILED", now } : { type: "JOBS_SUCCEEDED", now };
+}

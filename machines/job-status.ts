@@ -1,0 +1,136 @@
+/** What each move of a job writes: pure functions from the fields before to the fields after. */
+import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
+import type { JobStatus, StepStatus } from "#api/kinds/workflow-run.ts";
+import type { Reason } from "#api/reasons.ts";
+import { timestamp } from "#api/time.ts";
+import { isActive, isBad } from "./derive.ts";
+import { step } from "./lib/settle.ts";
+import { clip } from "./lib/text.ts";
+import { newStep, restoreStep, stepMachine, stepStatus } from "./step.ts";
+import { cannotStartReasons, type SkipReason } from "./step-status.ts";
+
+/** A job's status without its phase. */
+export type JobFields = Omit<JobStatus, "phase">;
+
+/** Why a job is asked to end. */
+export const cancelReasons = ["TimedOut"] as const satisfies readonly Reason[];
+export type CancelReason = (typeof cancelReasons)[number];
+
+/** Why a job never runs. */
+export const jobSkipReasons = ["NeedsNotSucceeded", ...cancelReasons] as const satisfies readonly Reason[];
+export type JobSkipReason = (typeof jobSkipReasons)[number];
+
+/** Why outputs of a job or a workflow that did its work cannot be recorded. */
+export const outputsFailedReasons = ["ExpressionFailed", "OutputsTooLarge"] as const satisfies readonly Reason[];
+export type OutputsFailedReason = (typeof outputsFailedReasons)[number];
+
+interface Why<R extends Reason> {
+  readonly reason: R;
+  readonly message: string;
+  readonly now: number;
+}
+
+interface Steps {
+  readonly steps: StepStatus[];
+  readonly artifacts?: readonly ArtifactRef[];
+}
+
+/** Lists the steps of the first attempt. */
+export function ready(fields: JobFields, { steps }: { steps: readonly string[] }): JobFields {
+  return { ...fields, attempt: fields.attempt ?? 1, steps: steps.map(newStep) };
+}
+
+export function start(fields: JobFields, { now }: { now: number }): JobFields {
+  return { ...fields, startTime: timestamp(now) };
+}
+
+/** Whether taking the steps over would change anything. Machines keep unchanged steps by reference, so that is compared. */
+export function stepsChanged(fields: JobFields, { steps, artifacts = [] }: Steps): boolean {
+  const old = fields.steps ?? [];
+  if (old.length !== steps.length || steps.some((each, index) => each !== old[index])) return true;
+  return artifacts.some((artifact) => fields.artifacts?.[artifact.name] !== artifact);
+}
+
+/** Takes the steps over; the latest successful step wins a name among the artifacts. */
+export function setSteps(fields: JobFields, { steps, artifacts = [] }: Steps): JobFields {
+  if (artifacts.length === 0) return { ...fields, steps };
+  const fresh = Object.fromEntries(artifacts.map((artifact) => [artifact.name, artifact]));
+  return { ...fields, steps, artifacts: { ...fields.artifacts, ...fresh } };
+}
+
+/** Takes the steps over and says what the one at work waits for. */
+export function followSteps(fields: JobFields, event: Steps): JobFields {
+  const { reason: _reason, message: _message, ...rest } = fields;
+  const waits = event.steps.find((each) => isActive(each) && each.reason !== undefined);
+  return {
+    ...setSteps(rest, event),
+    ...(waits?.reason !== undefined && { reason: waits.reason }),
+    ...(waits?.message !== undefined && { message: waits.message }),
+  };
+}
+
+export function succeed(fields: JobFields, end: { outputs?: Record<string, string>; now: number }): JobFields {
+  const { reason: _reason, message: _message, ...rest } = fields;
+  const { outputs, now } = end;
+  return {
+    ...rest,
+    completionTime: timestamp(now),
+    ...(outputs !== undefined && Object.keys(outputs).length > 0 && { outputs }),
+  };
+}
+
+/** An end without success: what has not started never will. */
+export function end(fields: JobFields, why: Why<SkipReason>): JobFields {
+  const { steps } = fields;
+  return close({ ...fields, ...(steps !== undefined && { steps: skipWaiting(steps, why) }) }, why);
+}
+
+/** The end of a job whose steps did their work. */
+export function outputsFailed(fields: JobFields, why: Why<OutputsFailedReason>): JobFields {
+  return close(fields, why);
+}
+
+/** The end that a step brought about. */
+export function failByStep(fields: JobFields, now: number): JobFields {
+  const bad = fields.steps?.find(isBad);
+  const cause = [bad?.reason, bad?.message].filter((text) => text !== undefined).join(": ");
+  return end(fields, {
+    reason: reasonOf(bad?.reason),
+    message: `step ${bad?.name} did not succeed${cause === "" ? "" : ` (${cause})`}`,
+    now,
+  });
+}
+
+/** Asked to end: says why while it does. */
+export function stop(fields: JobFields, why: { reason: CancelReason; message: string }): JobFields {
+  return { ...fields, reason: why.reason, message: clip(why.message) };
+}
+
+/** Ended as asked: the reason is the one that stands there since. */
+export function stopped(fields: JobFields, now: number): JobFields {
+  const reason = cancelReasons.find((each) => each === fields.reason) ?? "TimedOut";
+  return end(fields, { reason, message: fields.message ?? "", now });
+}
+
+/** The next name for its workspace; the one before was not ours, or was lost unused. */
+export function renameWorkspace(fields: JobFields): JobFields {
+  return { ...fields, collision: (fields.collision ?? 0) + 1 };
+}
+
+/** Reasons of a step that say more about its job than StepFailed does. */
+function reasonOf(step: string | undefined): SkipReason {
+  return (["WorkspaceLost", ...cannotStartReasons] as const).find((reason) => reason === step) ?? "StepFailed";
+}
+
+function close(fields: JobFields, { reason, message, now }: Why<SkipReason | OutputsFailedReason>): JobFields {
+  return { ...fields, reason, message: clip(message), completionTime: timestamp(now) };
+}
+
+/** Steps whose turn has not come get their end from their own machine. */
+function skipWaiting(steps: StepStatus[], why: Why<SkipReason>): StepStatus[] {
+  return steps.map((status) =>
+    status.phase === "Waiting"
+      ? stepStatus(step(stepMachine, restoreStep(status), { ...why, type: "SKIP" }).snapshot)
+      : status,
+  );
+}

@@ -1,0 +1,110 @@
+/** What each move of a step writes: pure functions from the fields before to the fields after. */
+import type { StepStatus } from "#api/kinds/workflow-run.ts";
+import { type Reason, type RunFailureReason, runFailureReasons } from "#api/reasons.ts";
+import { timestamp } from "#api/time.ts";
+import { clip } from "./lib/text.ts";
+
+/** A step's status without its phase. */
+export type StepFields = Omit<StepStatus, "phase">;
+
+/** Why a step (or its job) cannot be started although its turn has come. */
+export const cannotStartReasons = [
+  "ExpressionFailed",
+  "ArtifactMissing",
+  "ArtifactAmbiguous",
+  "ArtifactStoreMismatch",
+] as const satisfies readonly Reason[];
+export type CannotStartReason = (typeof cannotStartReasons)[number];
+
+/** Why a step will never be started. */
+export const skipReasons = [
+  "StepFailed",
+  "NeedsNotSucceeded",
+  "WorkspaceLost",
+  "TimedOut",
+  "NameCollision",
+  "ChildRefused",
+  ...cannotStartReasons,
+] as const satisfies readonly Reason[];
+export type SkipReason = (typeof skipReasons)[number];
+
+/** Why a Run that was not asked to end failed. */
+export type RunFailedReason = Exclude<RunFailureReason, "Cancelled">;
+export const runFailedReasons = runFailureReasons.filter((reason) => reason !== "Cancelled");
+
+/** How a child Run ended; the times are its own (RFC 3339), `now` stands in when it has none. */
+export interface RunEnd {
+  readonly exitCode?: number;
+  readonly startTime?: string;
+  readonly completionTime?: string;
+  readonly now: number;
+}
+
+/** Names that a step or job tries before it gives up (the bound of `collision` in the schema). */
+export const maxCollisions = 100;
+
+/** Whether the child Run was recorded as existing. */
+export function wasSeen(fields: StepFields): boolean {
+  return fields.startTime !== undefined;
+}
+
+export function hasNamesLeft(fields: { readonly collision?: number }): boolean {
+  return (fields.collision ?? 0) < maxCollisions;
+}
+
+/** Records which Run is to be created. */
+export function start(fields: StepFields, { runName }: { runName: string }): StepFields {
+  return { ...fields, attempt: fields.attempt ?? 1, runName };
+}
+
+/** Records another name for the Run; the one before was not ours, or never ran. */
+export function rename(fields: StepFields, { runName }: { runName: string }): StepFields {
+  const { startTime: _, ...rest } = silent(fields);
+  return { ...rest, runName, collision: (fields.collision ?? 0) + 1 };
+}
+
+/** Records that the Run exists and what it waits for. */
+export function see(fields: StepFields, seen: { startTime: string; reason?: string; message?: string }): StepFields {
+  return {
+    ...silent(fields),
+    startTime: fields.startTime ?? seen.startTime,
+    ...(seen.reason !== undefined && { reason: seen.reason }),
+    ...(seen.message !== undefined && { message: clip(seen.message) }),
+  };
+}
+
+export function succeed(fields: StepFields, end: RunEnd & { outputs?: Record<string, string> }): StepFields {
+  const { outputs } = end;
+  return {
+    ...ended(fields, end),
+    ...(outputs !== undefined && Object.keys(outputs).length > 0 && { outputs }),
+  };
+}
+
+export function fail(fields: StepFields, end: RunEnd & { reason: Reason; message: string }): StepFields {
+  return { ...ended(fields, end), reason: end.reason, message: clip(end.message) };
+}
+
+export function cancel(fields: StepFields, end: RunEnd & { message: string }): StepFields {
+  return fail(fields, { ...end, reason: "Cancelled" });
+}
+
+export function skip(fields: StepFields, why: { reason: SkipReason; message: string; now: number }): StepFields {
+  return { ...fields, reason: why.reason, message: clip(why.message), completionTime: timestamp(why.now) };
+}
+
+function ended(fields: StepFields, end: RunEnd): StepFields {
+  const startTime = end.startTime ?? fields.startTime;
+  return {
+    ...silent(fields),
+    ...(startTime !== undefined && { startTime }),
+    completionTime: end.completionTime ?? timestamp(end.now),
+    ...(end.exitCode !== undefined && { exitCode: end.exitCode }),
+  };
+}
+
+/** Without any word about waiting. */
+function silent(fields: StepFields): StepFields {
+  const { reason: _reason, message: _message, ...rest } = fields;
+  return rest;
+}

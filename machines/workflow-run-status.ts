@@ -1,0 +1,159 @@
+/** What each move of a WorkflowRun writes: pure functions from the fields before to the fields after. */
+import { type ConditionState, findCondition, setCondition } from "#api/conditions.ts";
+import type { JobStatus, WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
+import type { Condition } from "#api/meta.ts";
+import type { Reason } from "#api/reasons.ts";
+import { parseTime, timestamp } from "#api/time.ts";
+import { hasEnded } from "#api/workflow-phases.ts";
+import { isBad, progressOf } from "./derive.ts";
+import { jobMachine, jobStatus, newJob, restoreJob } from "./job.ts";
+import { type CancelReason, cancelReasons } from "./job-status.ts";
+import { step } from "./lib/settle.ts";
+import { clip } from "./lib/text.ts";
+import { cannotStartReasons } from "./step-status.ts";
+
+/** A WorkflowRun's status without its phase. */
+export type WorkflowRunFields = Omit<WorkflowRunStatus, "phase">;
+
+type Jobs = Record<string, JobStatus>;
+
+/** Why a WorkflowRun cannot be started. */
+export const invalidReasons = [
+  "InvalidWorkflow",
+  "WorkflowNotFound",
+  "NameCollision",
+] as const satisfies readonly Reason[];
+export type InvalidReason = (typeof invalidReasons)[number];
+
+interface Why {
+  readonly reason: Reason;
+  readonly message: string;
+  readonly now: number;
+}
+
+/** Lists the jobs; the first attempt begins. */
+export function start(
+  fields: WorkflowRunFields,
+  begin: { jobs: readonly string[]; snapshotRef?: string; now: number },
+): WorkflowRunFields {
+  const { snapshotRef, now } = begin;
+  const jobs = Object.fromEntries(begin.jobs.map((id) => [id, newJob()]));
+  return {
+    ...fields,
+    attempt: fields.attempt ?? 1,
+    ...(snapshotRef !== undefined && { snapshotRef: { name: snapshotRef } }),
+    startTime: timestamp(now),
+    jobs,
+    progress: progressOf(jobs),
+  };
+}
+
+/** Whether {@link setJobs} would change anything. Machines keep unchanged jobs by reference, so that is compared. */
+export function jobsChanged(fields: WorkflowRunFields, jobs: Jobs): boolean {
+  const old = fields.jobs ?? {};
+  const ids = Object.keys(jobs);
+  return ids.length !== Object.keys(old).length || ids.some((id) => jobs[id] !== old[id]);
+}
+
+export function setJobs(fields: WorkflowRunFields, jobs: Jobs): WorkflowRunFields {
+  return { ...fields, jobs, progress: progressOf(jobs) };
+}
+
+export function succeed(
+  fields: WorkflowRunFields,
+  end: { outputs?: Record<string, string>; now: number },
+): WorkflowRunFields {
+  const { outputs, now } = end;
+  return {
+    ...ended(fields, "True", { reason: "RunCompleted", message: "all jobs ended well", now }),
+    ...(outputs !== undefined && Object.keys(outputs).length > 0 && { outputs }),
+  };
+}
+
+/** An end without success; jobs that have not started never will. */
+export function fail(fields: WorkflowRunFields, why: Why): WorkflowRunFields {
+  const message = clip(why.message);
+  return { ...ended(skipRest(fields, { ...why, message }), "False", { ...why, message }), reason: why.reason, message };
+}
+
+/** The end that a job brought about: the one that ended first of those that ended badly. */
+export function failByJob(fields: WorkflowRunFields, now: number): WorkflowRunFields {
+  const [id, job] = firstBad(fields.jobs ?? {}) ?? [];
+  const cause = [job?.reason, job?.message].filter((text) => text !== undefined).join(": ");
+  return fail(fields, {
+    reason: reasonOf(job?.reason),
+    message: `job ${id} did not succeed${cause === "" ? "" : ` (${cause})`}`,
+    now,
+  });
+}
+
+/** Asked to end: says why while it does. */
+export function stop(fields: WorkflowRunFields, { message }: { message: string }): WorkflowRunFields {
+  return { ...fields, reason: "TimedOut" satisfies CancelReason, message: clip(message) };
+}
+
+/** Ended as asked: the reason is the one that stands there since. */
+export function stopped(fields: WorkflowRunFields, now: number): WorkflowRunFields {
+  const reason = cancelReasons.find((each) => each === fields.reason) ?? "TimedOut";
+  return fail(fields, { reason, message: fields.message ?? "", now });
+}
+
+/** The condition of a run that has a job without a place for its files. */
+export function workspaceWaits(message: string): ConditionState {
+  return { type: "WorkspaceReady", status: "False", reason: "WorkspaceCapacity", message: clip(message) };
+}
+
+export const workspaceReady = {
+  type: "WorkspaceReady",
+  status: "True",
+  reason: "WorkspaceAvailable",
+  message: "the files of all running jobs are available",
+} as const satisfies ConditionState;
+
+/** Whether the condition would change by being set. */
+export function isNews(fields: WorkflowRunFields, says: ConditionState): boolean {
+  const old = findCondition(fields.conditions, says.type);
+  return old?.status !== says.status || old.reason !== says.reason || old.message !== says.message;
+}
+
+/** Whether a job was said to wait for a place for its files. */
+export function waited(fields: WorkflowRunFields): boolean {
+  return findCondition(fields.conditions, "WorkspaceReady")?.status === "False";
+}
+
+export function set(fields: WorkflowRunFields, says: ConditionState, now: number): WorkflowRunFields {
+  return { ...fields, conditions: [...setCondition(fields.conditions, says, now)] };
+}
+
+function ended(fields: WorkflowRunFields, succeeded: Condition["status"], why: Why): WorkflowRunFields {
+  const { reason, message, now } = why;
+  // Nobody waits for a place for files any more.
+  const conditions = fields.conditions?.filter((each) => each.type !== "WorkspaceReady" || each.status === "True");
+  const rest = conditions === undefined ? fields : { ...fields, conditions };
+  const first = set(rest, { type: "Succeeded", status: succeeded, reason, message }, now);
+  return set({ ...first, completionTime: timestamp(now) }, { type: "Finished", status: "True", reason, message }, now);
+}
+
+/** Reasons of a job that say more about the run than JobFailed does. */
+function reasonOf(job: string | undefined): Reason {
+  return (["WorkspaceLost", ...cannotStartReasons] as const).find((reason) => reason === job) ?? "JobFailed";
+}
+
+function firstBad(jobs: Jobs): [string, JobStatus] | undefined {
+  const when = (job: JobStatus) => parseTime(job.completionTime) ?? Number.POSITIVE_INFINITY;
+  return Object.entries(jobs)
+    .filter(([, job]) => isBad(job))
+    .sort(([idA, a], [idB, b]) => when(a) - when(b) || (idA < idB ? -1 : 1))[0];
+}
+
+/** Jobs that have not started get their end from their own machine. */
+function skipRest(fields: WorkflowRunFields, why: Why): WorkflowRunFields {
+  const reason = cancelReasons.find((each) => each === why.reason);
+  const open = Object.entries(fields.jobs ?? {}).filter(([, job]) => !hasEnded(job.phase));
+  if (reason === undefined || open.length === 0) return fields;
+  const skipped = open.map(([id, job]) => {
+    const event = { type: "SKIP", reason, message: why.message, now: why.now } as const;
+    return [id, jobStatus(step(jobMachine, restoreJob(job), event).snapshot)] as const;
+  });
+  return setJobs(fields, { ...fields.jobs, ...Object.fromEntries(skipped) });
+}

@@ -1,0 +1,207 @@
+import { assign, emit, type SnapshotFrom, setup } from "xstate";
+import type { JobStatus, WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
+import { isActive, sumOfJobs } from "./derive.ts";
+import { cancelReasons, type OutputsFailedReason, outputsFailedReasons } from "./job-status.ts";
+import type { TransitionMeta } from "./lib/meta.ts";
+import { checkStatus } from "./lib/persist.ts";
+import { cannotStartReasons } from "./step-status.ts";
+import * as moves from "./workflow-run-status.ts";
+
+/** `now` is milliseconds since the epoch everywhere; the workflow-run controller fires every event. */
+export type WorkflowRunEvent =
+  /** Templates are referenced and their frozen copy does not exist yet; `name` is the name it is to have. */
+  | { type: "FREEZE"; name: string }
+  /** The graph is known: `jobs` are the ids of its jobs, `snapshotRef` names the frozen copy if there is one. */
+  | { type: "START"; jobs: readonly string[]; snapshotRef?: string; now: number }
+  /** It cannot be run as it is written, or what it refers to does not exist. */
+  | { type: "INVALID"; reason: moves.InvalidReason; message: string; now: number }
+  /** Its jobs as their machines left them. */
+  | { type: "JOBS"; jobs: Record<string, JobStatus> }
+  /** Derived: every job ended well (see derive.ts); `outputs` are the run's own. */
+  | { type: "JOBS_SUCCEEDED"; outputs?: Record<string, string>; now: number }
+  /** Derived: every job ended, not all of them well. */
+  | { type: "JOB_FAILED"; now: number }
+  /** Derived: it is stopping and no job is at work any more. */
+  | { type: "JOBS_ENDED"; now: number }
+  /** Every job ended well, but an output of the run has no value or does not fit. */
+  | { type: "OUTPUTS_FAILED"; reason: OutputsFailedReason; message: string; now: number }
+  /** It has taken longer than spec.timeout. */
+  | { type: "TIME_OUT"; message: string; now: number }
+  /** A running job waits for a place for its files. */
+  | { type: "WORKSPACE_WAITS"; message: string; now: number }
+  /** No running job waits for that any more. */
+  | { type: "WORKSPACE_READY"; now: number };
+
+export type WorkflowRunEffect =
+  /** Create the frozen copy of the templates that are referenced. */
+  { type: "createSnapshot"; name: string };
+
+export interface WorkflowRunContext {
+  /** Everything of the status but the phase, which is the state. */
+  status: moves.WorkflowRunFields;
+}
+
+/** The life of a WorkflowRun: its phase follows from its jobs. */
+export const workflowRunMachine = setup({
+  types: {
+    context: {} as WorkflowRunContext,
+    events: {} as WorkflowRunEvent,
+    emitted: {} as WorkflowRunEffect,
+    tags: {} as "terminal",
+    transitionMeta: {} as TransitionMeta,
+  },
+  actions: {
+    createSnapshot: emit((_, { name }: { name: string }) => ({ type: "createSnapshot" as const, name })),
+  },
+  guards: {
+    /** A job differs from what stands there. */
+    jobsChanged: ({ context }, { jobs }: { jobs: Record<string, JobStatus> }) =>
+      moves.jobsChanged(context.status, jobs),
+    everyJobSucceeded: ({ context }) => sumOfJobs(Object.values(context.status.jobs ?? {})) === "Succeeded",
+    aJobFailed: ({ context }) => sumOfJobs(Object.values(context.status.jobs ?? {})) === "Failed",
+    aJobIsActive: ({ context }) => Object.values(context.status.jobs ?? {}).some(isActive),
+    noJobIsActive: ({ context }) => !Object.values(context.status.jobs ?? {}).some(isActive),
+    /** The condition WorkspaceReady does not say this yet. */
+    waitIsNews: ({ context }, { message }: { message: string }) =>
+      moves.isNews(context.status, moves.workspaceWaits(message)),
+    /** The condition WorkspaceReady says that a job waits. */
+    waited: ({ context }) => moves.waited(context.status),
+  },
+}).createMachine({
+  id: "workflow-run",
+  description: "A WorkflowRun is a graph of jobs; it has ended when all of them have.",
+  context: { status: {} },
+  initial: "Pending",
+  states: {
+    Pending: {
+      description: "Its graph is not known yet: templates are fetched, checked and frozen.",
+      on: {
+        FREEZE: {
+          actions: { type: "createSnapshot", params: ({ event }) => event },
+          description: "Templates are referenced: a copy is frozen first, the next pass starts from it.",
+          meta: { writer: "controller" },
+        },
+        START: {
+          target: "Running",
+          actions: assign(({ context, event }) => ({ status: moves.start(context.status, event) })),
+          description: "The graph is known: its jobs are listed, the time begins to count.",
+          meta: { writer: "controller" },
+        },
+        INVALID: {
+          target: "Failed",
+          actions: assign(({ context, event }) => ({ status: moves.fail(context.status, event) })),
+          description: "It cannot be run as it is written, or what it refers to does not exist.",
+          meta: { writer: "controller", reason: moves.invalidReasons },
+        },
+      },
+    },
+    Running: {
+      description: "Jobs are at work or wait for their turn.",
+      on: {
+        JOBS: {
+          guard: { type: "jobsChanged", params: ({ event }) => event },
+          actions: assign(({ context, event }) => ({ status: moves.setJobs(context.status, event.jobs) })),
+          description: "A job moved.",
+          meta: { writer: "controller" },
+        },
+        JOBS_SUCCEEDED: {
+          guard: "everyJobSucceeded",
+          target: "Succeeded",
+          actions: assign(({ context, event }) => ({ status: moves.succeed(context.status, event) })),
+          description: "Every job ended well; the outputs of the run are recorded.",
+          meta: { writer: "controller", reason: "RunCompleted" },
+        },
+        JOB_FAILED: {
+          guard: "aJobFailed",
+          target: "Failed",
+          actions: assign(({ context, event }) => ({ status: moves.failByJob(context.status, event.now) })),
+          description: "Every job ended, not all of them well.",
+          meta: { writer: "controller", reason: ["JobFailed", "WorkspaceLost", ...cannotStartReasons] },
+        },
+        OUTPUTS_FAILED: {
+          guard: "everyJobSucceeded",
+          target: "Failed",
+          actions: assign(({ context, event }) => ({ status: moves.fail(context.status, event) })),
+          description: "Every job ended well, but an output of the run has no value or does not fit.",
+          meta: { writer: "controller", reason: outputsFailedReasons },
+        },
+        TIME_OUT: [
+          {
+            guard: "aJobIsActive",
+            target: "Stopping",
+            actions: assign(({ context, event }) => ({ status: moves.stop(context.status, event) })),
+            description: "It took longer than spec.timeout: jobs at work are asked to end, the others are skipped.",
+            meta: { writer: "controller", reason: "TimedOut" },
+          },
+          {
+            target: "Failed",
+            actions: assign(({ context, event }) => ({
+              status: moves.fail(context.status, { ...event, reason: "TimedOut" }),
+            })),
+            description: "It took longer than spec.timeout, and no job is at work.",
+            meta: { writer: "controller", reason: "TimedOut" },
+          },
+        ],
+        WORKSPACE_WAITS: {
+          guard: { type: "waitIsNews", params: ({ event }) => event },
+          actions: assign(({ context, event }) => ({
+            status: moves.set(context.status, moves.workspaceWaits(event.message), event.now),
+          })),
+          description: "A running job waits for a place for its files.",
+          meta: { writer: "controller", reason: "WorkspaceCapacity" },
+        },
+        WORKSPACE_READY: {
+          guard: "waited",
+          actions: assign(({ context, event }) => ({
+            status: moves.set(context.status, moves.workspaceReady, event.now),
+          })),
+          description: "No running job waits for that any more.",
+          meta: { writer: "controller", reason: "WorkspaceAvailable" },
+        },
+      },
+    },
+    Stopping: {
+      description: "Jobs at work were asked to end and have not all ended yet.",
+      on: {
+        JOBS: {
+          guard: { type: "jobsChanged", params: ({ event }) => event },
+          actions: assign(({ context, event }) => ({ status: moves.setJobs(context.status, event.jobs) })),
+          description: "A job moved.",
+          meta: { writer: "controller" },
+        },
+        JOBS_ENDED: {
+          guard: "noJobIsActive",
+          target: "Failed",
+          actions: assign(({ context, event }) => ({ status: moves.stopped(context.status, event.now) })),
+          description: "No job is at work any more; those that never started are skipped.",
+          meta: { writer: "controller", reason: cancelReasons },
+        },
+      },
+    },
+    Succeeded: { tags: ["terminal"], description: "Every job ended well." },
+    Failed: { tags: ["terminal"], description: "A job did not end well, or the run was ended, or it never could run." },
+  },
+});
+
+export type WorkflowRunSnapshot = SnapshotFrom<typeof workflowRunMachine>;
+
+/**
+ * The snapshot of a persisted status; without a status the run has just been created.
+ * @throws UnknownPhaseError, MalformedStatusError
+ */
+export function restoreWorkflowRun(status: WorkflowRunStatus | undefined): WorkflowRunSnapshot {
+  const persisted = status ?? { phase: "Pending" as const };
+  checkStatus(workflowRunMachine.id, persisted, Object.keys(workflowRunMachine.states), {
+    attempt: "count",
+    startTime: "time",
+    jobs: "map",
+    conditions: "conditions",
+  });
+  const { phase, ...fields } = persisted;
+  return workflowRunMachine.resolveState({ value: phase, context: { status: fields } });
+}
+
+/** The status to persist; the inverse of {@link restoreWorkflowRun}. */
+export function workflowRunStatus(snapshot: WorkflowRunSnapshot): WorkflowRunStatus {
+  return { phase: snapshot.value, ...snapshot.context.status };
+}
