@@ -1,4 +1,3 @@
-import { STATUS_CODES } from "node:http";
 import type { ApiStatus } from "#api/meta.ts";
 import { isObject } from "#kube/json.ts";
 import { failure, StatusError } from "#kube/transport.ts";
@@ -40,8 +39,9 @@ export function statusError(
   const status = parseStatus(body);
   if (status !== undefined) return new StatusError({ ...status, code }, retryAfterMs(retryAfter, now));
   const text = body.trim().replaceAll(/\s+/g, " ").slice(0, 200);
-  const message = `${what}: ${code} ${STATUS_CODES[code] ?? ""}${text === "" ? "" : `: ${text}`}`;
-  return new StatusError(failure(code, reasons[code] ?? "Unknown", message), retryAfterMs(retryAfter, now));
+  const reason = reasons[code] ?? "Unknown";
+  const message = `${what}: ${code} ${reason}${text === "" ? "" : `: ${text}`}`;
+  return new StatusError(failure(code, reason, message), retryAfterMs(retryAfter, now));
 }
 
 function parseStatus(body: string): ApiStatus | undefined {

@@ -1,5 +1,8 @@
 /** What JSON documents need beyond `JSON`: copies without text, merge patches. */
+import { jsonEqual } from "#api/json.ts";
 import type { Json } from "#api/meta.ts";
+
+export { jsonEqual as equalJson } from "#api/json.ts";
 
 type Members = Record<string, unknown>;
 
@@ -57,7 +60,7 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
  * Nulls inside `to` cannot be expressed by a merge patch and come out as removals.
  */
 export function diffMergePatch(from: unknown, to: unknown): Json | undefined {
-  if (!isObject(from) || !isObject(to)) return equalJson(from, to) ? undefined : (copyJson(to ?? null) as Json);
+  if (!isObject(from) || !isObject(to)) return jsonEqual(from, to) ? undefined : (copyJson(to ?? null) as Json);
   const patch: { [name: string]: Json } = {};
   for (const name of Object.keys(from)) {
     if (from[name] !== undefined && to[name] === undefined) set(patch, name, null);
@@ -71,20 +74,6 @@ export function diffMergePatch(from: unknown, to: unknown): Json | undefined {
   }
   return Object.keys(patch).length === 0 ? undefined : patch;
 }
-
-/** Whether two JSON values mean the same; a member that is undefined equals one that is absent. */
-export function equalJson(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (Array.isArray(a)) {
-    return Array.isArray(b) && a.length === b.length && a.every((item, i) => equalJson(item, b[i]));
-  }
-  if (!isObject(a) || !isObject(b)) return false;
-  for (const name of Object.keys(a)) if (!equalJson(a[name], own(b, name))) return false;
-  for (const name of Object.keys(b)) if (b[name] !== undefined && own(a, name) === undefined) return false;
-  return true;
-}
-
-const own = (object: Members, name: string): unknown => (Object.hasOwn(object, name) ? object[name] : undefined);
 
 /** Freezes a JSON value with everything in it, and returns it. */
 export function deepFreeze<T>(value: T): T {

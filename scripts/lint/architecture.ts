@@ -26,6 +26,9 @@ const packages: Readonly<Record<string, readonly string[]>> = {
 /** Files whose business is to touch the world; a trailing `/` names a folder. Everything else takes a port. */
 export const adapters: readonly string[] = [
   "kube/system.ts",
+  "kube/system-clock.ts",
+  "kube/virtual-clock.ts",
+  "kube/testing/",
   "kube/http-transport.ts",
   "kube/kubeconfig.ts",
   "kube/process-metrics.ts",
