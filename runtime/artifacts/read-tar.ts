@@ -1,0 +1,164 @@
+import { createGunzip } from "node:zlib";
+import { Header, Pax } from "tar";
+import { BlockReader } from "#runtime/artifacts/block-reader.ts";
+import { ArtifactInvalidError } from "#runtime/artifacts/store.ts";
+import { through } from "#runtime/artifacts/streams.ts";
+
+export interface TarEntry {
+  /** As the archive has it, without the slash that ends a directory. Not checked: see the unpacker. */
+  readonly path: string;
+  readonly type: "File" | "Directory";
+  readonly mode: number;
+  readonly sizeBytes: number;
+}
+
+const blockBytes = 512;
+/** An extended header holds a path and a few numbers. */
+const maxMetaBytes = 64 * 1024;
+/** Archivers fill up their last record with zeros (10 KiB by default); a flood of them is a bomb. */
+const maxPaddingBytes = 1024 * 1024;
+const files: ReadonlySet<string> = new Set(["File", "OldFile", "ContiguousFile"]);
+
+/**
+ * Reads a tar.gz strictly: every entry in order, with its content. `visit` need not consume the content.
+ *
+ * Not the parser of the `tar` package: that one skips what it does not understand, and decodes long names chunk by chunk;
+ * here every oddity is an error.
+ *
+ * @throws ArtifactInvalidError for links, devices, damage, truncation, or anything after the end.
+ */
+export async function readTarGz(
+  bytes: AsyncIterable<Uint8Array>,
+  visit: (entry: TarEntry, content: AsyncIterable<Uint8Array>) => Promise<void>,
+): Promise<void> {
+  const reader = new BlockReader(through(bytes, createGunzip()));
+  try {
+    await readEntries(reader, visit);
+    await readPadding(reader);
+  } catch (error) {
+    throw isZlibError(error)
+      ? new ArtifactInvalidError(`the archive is damaged: ${error.message}`, { cause: error })
+      : error;
+  } finally {
+    await reader.close().catch(() => {}); // what ended the reading is reported already
+  }
+}
+
+async function readEntries(
+  reader: BlockReader,
+  visit: (entry: TarEntry, content: AsyncIterable<Uint8Array>) => Promise<void>,
+): Promise<void> {
+  let extended: Pax | undefined;
+  for (;;) {
+    const header = await readHeader(reader, extended);
+    if (header === undefined) return;
+    const sizeBytes = header.size ?? 0;
+    switch (header.type) {
+      case "ExtendedHeader":
+        extended = Pax.parse((await readMeta(reader, sizeBytes)).toString(), extended);
+        continue;
+      case "GlobalExtendedHeader":
+        await readMeta(reader, sizeBytes); // comments of `git archive` and the like; it cannot name files
+        continue;
+      case "NextFileHasLongPath":
+        extended = new Pax({ ...extended, path: (await readMeta(reader, sizeBytes)).toString().replace(/\0+$/, "") });
+        continue;
+    }
+    extended = undefined;
+    const entry = plainEntry(header, sizeBytes);
+    const body = new Body(reader, sizeBytes, entry.path);
+    await visit(entry, body);
+    await body.skip();
+    await skipPadding(reader, sizeBytes);
+  }
+}
+
+/** The next header, or `undefined` after the two empty blocks that end an archive. */
+async function readHeader(reader: BlockReader, extended: Pax | undefined): Promise<Header | undefined> {
+  const block = await reader.exactly(blockBytes);
+  if (block.length < blockBytes) throw damaged("it ends without its end marker");
+  const header = new Header(block, 0, extended);
+  if (header.nullBlock) {
+    const second = await reader.exactly(blockBytes);
+    if (second.length < blockBytes || second.some((byte) => byte !== 0)) throw damaged("its end marker is incomplete");
+    return undefined;
+  }
+  if (!header.cksumValid) throw damaged("a header has a wrong checksum");
+  return header;
+}
+
+function plainEntry(header: Header, sizeBytes: number): TarEntry {
+  const raw = header.path ?? "";
+  const isDirectory = header.type === "Directory";
+  if (!isDirectory && !files.has(header.type)) {
+    throw new ArtifactInvalidError(
+      `"${raw}" is a ${header.type}; archives may hold files and directories, no links and devices`,
+    );
+  }
+  if (header.linkpath) throw new ArtifactInvalidError(`"${raw}" is a link to "${header.linkpath}"`);
+  return {
+    path: isDirectory && raw.endsWith("/") ? raw.slice(0, -1) : raw,
+    type: isDirectory ? "Directory" : "File",
+    mode: header.mode ?? 0,
+    sizeBytes,
+  };
+}
+
+async function readMeta(reader: BlockReader, sizeBytes: number): Promise<Buffer> {
+  if (sizeBytes > maxMetaBytes) throw damaged(`an extended header has more than ${maxMetaBytes} bytes`);
+  const meta = await reader.exactly(sizeBytes);
+  if (meta.length < sizeBytes) throw damaged("it ends inside an extended header");
+  await skipPadding(reader, sizeBytes);
+  return meta;
+}
+
+async function skipPadding(reader: BlockReader, sizeBytes: number): Promise<void> {
+  const padding = (blockBytes - (sizeBytes % blockBytes)) % blockBytes;
+  if ((await reader.exactly(padding)).length < padding) throw damaged("it ends inside an entry");
+}
+
+async function readPadding(reader: BlockReader): Promise<void> {
+  for (let total = 0; ; ) {
+    const chunk = await reader.some(maxPaddingBytes);
+    if (chunk === undefined) return;
+    total += chunk.length;
+    if (chunk.some((byte) => byte !== 0)) throw damaged("there is data after its end");
+    if (total > maxPaddingBytes) throw damaged("it is padded without end");
+  }
+}
+
+/** The content of one entry; it can be read once. */
+class Body implements AsyncIterable<Uint8Array> {
+  readonly #reader: BlockReader;
+  readonly #path: string;
+  #left: number;
+
+  constructor(reader: BlockReader, sizeBytes: number, path: string) {
+    this.#reader = reader;
+    this.#left = sizeBytes;
+    this.#path = path;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    while (this.#left > 0) {
+      const chunk = await this.#reader.some(this.#left);
+      if (chunk === undefined) throw damaged(`it ends inside "${this.#path}"`);
+      this.#left -= chunk.length;
+      yield chunk;
+    }
+  }
+
+  async skip(): Promise<void> {
+    for await (const _ of this) {
+      // only the count matters
+    }
+  }
+}
+
+function damaged(what: string): ArtifactInvalidError {
+  return new ArtifactInvalidError(`the archive is damaged: ${what}`);
+}
+
+function isZlibError(error: unknown): error is Error {
+  return error instanceof Error && "code" in error && String(error.code).startsWith("Z_");
+}
