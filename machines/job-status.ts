@@ -7,7 +7,7 @@ import { isActive, isBad } from "./derive.ts";
 import { step } from "./lib/settle.ts";
 import { clip } from "./lib/text.ts";
 import { newStep, restoreStep, stepMachine, stepStatus } from "./step.ts";
-import { cannotStartReasons, type SkipReason } from "./step-status.ts";
+import { cannotStartReasons, type SkipReason, skipReasons } from "./step-status.ts";
 
 /** A job's status without its phase. */
 export type JobFields = Omit<JobStatus, "phase">;
@@ -101,15 +101,20 @@ export function failByStep(fields: JobFields, now: number): JobFields {
   });
 }
 
-/** Asked to end: says why while it does. */
-export function stop(fields: JobFields, why: { reason: CancelReason; message: string }): JobFields {
+/** Must end while a step is at work: says why until it has. */
+export function stop(fields: JobFields, why: { reason: SkipReason; message: string }): JobFields {
   return { ...fields, reason: why.reason, message: clip(why.message) };
 }
 
-/** Ended as asked: the reason is the one that stands there since. */
+/** Has ended: the reason is the one that stands there since. */
 export function stopped(fields: JobFields, now: number): JobFields {
-  const reason = cancelReasons.find((each) => each === fields.reason) ?? "TimedOut";
+  const reason = skipReasons.find((each) => each === fields.reason) ?? "StepFailed";
   return end(fields, { reason, message: fields.message ?? "", now });
+}
+
+/** Whether it was the workflow that wanted the job to end. */
+export function isCancelReason(reason: string | undefined): boolean {
+  return cancelReasons.some((each) => each === reason);
 }
 
 /** The next name for its workspace; the one before was not ours, or was lost unused. */

@@ -50,7 +50,8 @@ export interface JobContext {
   status: moves.JobFields;
 }
 
-const base = setup({
+/** The life of a job with steps: its phase follows from theirs. */
+export const jobMachine = setup({
   types: {
     context: {} as JobContext,
     events: {} as JobEvent,
@@ -72,50 +73,23 @@ const base = setup({
     everyStepSucceeded: ({ context }) => sumOfSteps(context.status.steps ?? []) === "Succeeded",
     aStepFailed: ({ context }) => sumOfSteps(context.status.steps ?? []) === "Failed",
     aStepIsActive: ({ context }) => (context.status.steps ?? []).some(isActive),
+    /** No step is at work, and it was the workflow that wanted the job to end. */
+    endedAsAsked: ({ context }) =>
+      !(context.status.steps ?? []).some(isActive) && moves.isCancelReason(context.status.reason),
     noStepIsActive: ({ context }) => !(context.status.steps ?? []).some(isActive),
     /** Another step must still start, and none is at work that could be the last to need the files. */
     mustStartAnother: ({ context }) => mustStartAnother(context.status.steps ?? []),
     /** No step has ended, so no file can be missed. */
     noStepEnded: ({ context }) => noStepEnded(context.status.steps ?? []),
+    /** The first step is at work, so no file can be missed. */
+    onlyFirstStepIsActive: ({ context }) =>
+      noStepEnded(context.status.steps ?? []) && (context.status.steps ?? []).some(isActive),
     /** No step has ended, and not every name has been tried. */
     canReplaceWorkspace: ({ context }) => noStepEnded(context.status.steps ?? []) && hasNamesLeft(context.status),
     /** Not every name has been tried. */
     hasNamesLeft: ({ context }) => hasNamesLeft(context.status),
   },
-});
-
-/** What can go wrong with creating the workspace; it is created while Queued, and the job may be Running by then. */
-const workspaceTrouble = base.createStateConfig({
-  on: {
-    NAME_TAKEN: [
-      {
-        guard: "hasNamesLeft",
-        actions: [assign(({ context }) => ({ status: moves.renameWorkspace(context.status) })), "createWorkspace"],
-        description: "The name belongs to somebody else's workspace: the next name is tried.",
-        meta: { writer: "controller" },
-      },
-      {
-        target: "Failed",
-        actions: assign(({ context, event }) => ({
-          status: moves.end(context.status, { ...event, reason: "NameCollision" }),
-        })),
-        description: "Every name belongs to somebody else.",
-        meta: { writer: "controller", reason: "NameCollision" },
-      },
-    ],
-    WORKSPACE_REFUSED: {
-      target: "Failed",
-      actions: assign(({ context, event }) => ({
-        status: moves.end(context.status, { ...event, reason: "ChildRefused" }),
-      })),
-      description: "The API server refused its workspace.",
-      meta: { writer: "controller", reason: "ChildRefused" },
-    },
-  },
-});
-
-/** The life of a job with steps: its phase follows from theirs. */
-export const jobMachine = base.createMachine({
+}).createMachine({
   id: "job",
   description: "A job is a chain of steps that share one workspace; its phase follows from theirs.",
   context: { status: {} },
@@ -183,7 +157,30 @@ export const jobMachine = base.createMachine({
           description: "The workspace was ordered and is not there: created, again if somebody deleted it.",
           meta: { writer: "controller" },
         },
-        ...workspaceTrouble.on,
+        NAME_TAKEN: [
+          {
+            guard: "hasNamesLeft",
+            actions: [assign(({ context }) => ({ status: moves.renameWorkspace(context.status) })), "createWorkspace"],
+            description: "The name belongs to somebody else's workspace: the next name is tried.",
+            meta: { writer: "controller" },
+          },
+          {
+            target: "Failed",
+            actions: assign(({ context, event }) => ({
+              status: moves.end(context.status, { ...event, reason: "NameCollision" }),
+            })),
+            description: "Every name belongs to somebody else.",
+            meta: { writer: "controller", reason: "NameCollision" },
+          },
+        ],
+        WORKSPACE_REFUSED: {
+          target: "Failed",
+          actions: assign(({ context, event }) => ({
+            status: moves.end(context.status, { ...event, reason: "ChildRefused" }),
+          })),
+          description: "The API server refused its workspace.",
+          meta: { writer: "controller", reason: "ChildRefused" },
+        },
       },
     },
     Running: {
@@ -236,6 +233,16 @@ export const jobMachine = base.createMachine({
             meta: { writer: "controller" },
           },
           {
+            guard: "onlyFirstStepIsActive",
+            target: "Stopping",
+            actions: assign(({ context, event }) => ({
+              status: moves.stop(context.status, { ...event, reason: "WorkspaceLost" }),
+            })),
+            description:
+              "Its workspace was lost again and again before anything could run there; its step is asked to end.",
+            meta: { writer: "controller", reason: "WorkspaceLost" },
+          },
+          {
             guard: "noStepEnded",
             target: "Failed",
             actions: assign(({ context, event }) => ({
@@ -251,7 +258,50 @@ export const jobMachine = base.createMachine({
           description: "The workspace was ordered and never created (a crash came between): created now.",
           meta: { writer: "controller" },
         },
-        ...workspaceTrouble.on,
+        NAME_TAKEN: [
+          {
+            guard: "hasNamesLeft",
+            actions: [assign(({ context }) => ({ status: moves.renameWorkspace(context.status) })), "createWorkspace"],
+            description: "The name belongs to somebody else's workspace: the next name is tried.",
+            meta: { writer: "controller" },
+          },
+          {
+            guard: "aStepIsActive",
+            target: "Stopping",
+            actions: assign(({ context, event }) => ({
+              status: moves.stop(context.status, { ...event, reason: "NameCollision" }),
+            })),
+            description: "Every name belongs to somebody else; the step at work is asked to end.",
+            meta: { writer: "controller", reason: "NameCollision" },
+          },
+          {
+            target: "Failed",
+            actions: assign(({ context, event }) => ({
+              status: moves.end(context.status, { ...event, reason: "NameCollision" }),
+            })),
+            description: "Every name belongs to somebody else.",
+            meta: { writer: "controller", reason: "NameCollision" },
+          },
+        ],
+        WORKSPACE_REFUSED: [
+          {
+            guard: "aStepIsActive",
+            target: "Stopping",
+            actions: assign(({ context, event }) => ({
+              status: moves.stop(context.status, { ...event, reason: "ChildRefused" }),
+            })),
+            description: "The API server refused its workspace; the step at work is asked to end.",
+            meta: { writer: "controller", reason: "ChildRefused" },
+          },
+          {
+            target: "Failed",
+            actions: assign(({ context, event }) => ({
+              status: moves.end(context.status, { ...event, reason: "ChildRefused" }),
+            })),
+            description: "The API server refused its workspace.",
+            meta: { writer: "controller", reason: "ChildRefused" },
+          },
+        ],
         CANCEL: [
           {
             guard: "aStepIsActive",
@@ -278,13 +328,22 @@ export const jobMachine = base.createMachine({
           description: "A step moved.",
           meta: { writer: "controller" },
         },
-        STEPS_ENDED: {
-          guard: "noStepIsActive",
-          target: "Cancelled",
-          actions: assign(({ context, event }) => ({ status: moves.stopped(context.status, event.now) })),
-          description: "No step is at work any more; those that never started are skipped.",
-          meta: { writer: "controller", reason: moves.cancelReasons },
-        },
+        STEPS_ENDED: [
+          {
+            guard: "endedAsAsked",
+            target: "Cancelled",
+            actions: assign(({ context, event }) => ({ status: moves.stopped(context.status, event.now) })),
+            description: "No step is at work any more, as the workflow wanted; those that never started are skipped.",
+            meta: { writer: "controller", reason: moves.cancelReasons },
+          },
+          {
+            guard: "noStepIsActive",
+            target: "Failed",
+            actions: assign(({ context, event }) => ({ status: moves.stopped(context.status, event.now) })),
+            description: "No step is at work any more in a job that could not go on.",
+            meta: { writer: "controller", reason: ["NameCollision", "ChildRefused", "WorkspaceLost"] },
+          },
+        ],
       },
     },
     Succeeded: { tags: ["terminal"], description: "Every step ended well." },
