@@ -1,0 +1,106 @@
+import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
+import type { RunArtifactInput } from "#api/kinds/run.ts";
+import type { ArtifactStoreSpec, RuntimeSpec } from "#api/kinds/runtime.ts";
+import type { JobStatus } from "#api/kinds/workflow-run.ts";
+import type { Reason } from "#api/reasons.ts";
+import type { JobPlan } from "./compile-workflow.ts";
+import { listOf } from "./field-error.ts";
+import { memberOf } from "./values.ts";
+
+/**
+ * The artifacts of a job: one namespace, in which the latest successful step that wrote a name wins.
+ *
+ * @param steps references of the job's successful child Runs, in the order of the steps
+ */
+export function promote(steps: Iterable<readonly ArtifactRef[]>): Record<string, ArtifactRef> {
+  const latest = new Map<string, ArtifactRef>();
+  for (const refs of steps) for (const ref of refs) latest.set(ref.name, ref);
+  return Object.fromEntries(latest);
+}
+
+export type ArtifactInputs =
+  /** The inputs of each step that takes artifacts, by the name of the step. */
+  | { readonly ok: true; readonly inputs: ReadonlyMap<string, readonly RunArtifactInput[]> }
+  | { readonly ok: false; readonly reason: Reason; readonly message: string };
+
+/**
+ * Resolves all artifacts that the steps of a job take, before its first Run. A name that is not there will not come any more: the
+ * producers have ended, so the job fails at once with a message that lists what there is.
+ *
+ * @param jobs `status.jobs` of the WorkflowRun
+ */
+export function resolveArtifacts(job: JobPlan, jobs: Readonly<Record<string, JobStatus>> | undefined): ArtifactInputs {
+  const inputs = new Map<string, RunArtifactInput[]>();
+  for (const step of job.steps) {
+    for (const { job: producer, name, path } of step.artifacts) {
+      const status = memberOf(jobs, producer);
+      const where = `step "${step.name}" takes artifact "${name}" of job "${producer}"`;
+      if (status?.phase !== "Succeeded") {
+        const message = `${where}, which did not succeed (${status?.phase ?? "Waiting"})`;
+        return { ok: false, reason: "ArtifactMissing", message };
+      }
+      const ref = memberOf(status.artifacts, name);
+      if (ref === undefined) {
+        const message = `${where}, which has ${listOf(Object.keys(status.artifacts ?? {}).sort())}`;
+        return { ok: false, reason: "ArtifactMissing", message };
+      }
+      inputs.set(step.name, [...(inputs.get(step.name) ?? []), { ref, path }]);
+    }
+  }
+  return { ok: true, inputs };
+}
+
+/** A Runtime by name, as far as stores are concerned. */
+export interface StoreOwner {
+  readonly name: string;
+  readonly spec: Pick<RuntimeSpec, "artifactStore">;
+}
+
+/**
+ * Whether a Runtime can read what another one stored: both name the same place with the same driver. Credentials may differ.
+ * Returns why not, or nothing.
+ */
+export function storeMismatch(producer: StoreOwner, consumer: StoreOwner): string | undefined {
+  const from = producer.spec.artifactStore;
+  const to = consumer.spec.artifactStore;
+  if (from === undefined) return `Runtime "${producer.name}" has no artifactStore`;
+  if (to === undefined) return `Runtime "${consumer.name}" has no artifactStore`;
+  const a = placeOf(from);
+  const b = placeOf(to);
+  if (a === b) return undefined;
+  return `Runtimes "${producer.name}" and "${consumer.name}" keep artifacts in different places: ${a} and ${b}`;
+}
+
+/**
+ * Checks the stores of all producers of a job against the store of its own Runtime, before its Runs exist.
+ *
+ * @param runtimeOf the Runtime of that name; a Runtime that is not there is nobody's mismatch (its Runs wait for it)
+ */
+export function checkStores(
+  job: JobPlan,
+  jobs: ReadonlyMap<string, JobPlan>,
+  runtimeOf: (name: string) => StoreOwner | undefined,
+): { readonly reason: Reason; readonly message: string } | undefined {
+  const consumer = runtimeOf(job.runsOn);
+  const producers = new Set(job.steps.flatMap((step) => step.artifacts.map((artifact) => artifact.job)));
+  for (const id of producers) {
+    const producer = runtimeOf(jobs.get(id)?.runsOn ?? "");
+    if (producer === undefined || consumer === undefined) continue;
+    const mismatch = storeMismatch(producer, consumer);
+    if (mismatch === undefined) continue;
+    return {
+      reason: "ArtifactStoreMismatch",
+      message: `job "${job.id}" takes artifacts of job "${id}", but ${mismatch}`,
+    };
+  }
+  return undefined;
+}
+
+/** The place that a store writes to, as people would write it. Equal texts are equal places. */
+function placeOf({ driver, filesystem, s3 }: ArtifactStoreSpec): string {
+  if (driver === "Filesystem") return `claim ${filesystem?.volumeClaimName}`;
+  const prefix = (s3?.prefix ?? "").replace(/^\/+|\/+$/g, "");
+  const endpoint = s3?.endpoint === undefined ? "" : ` at ${s3.endpoint.replace(/\/+$/, "")}`;
+  // Without an endpoint a bucket name is unique in the world, so the region tells nothing more.
+  return `bucket ${s3?.bucket}${prefix === "" ? "" : ` below ${prefix}`}${endpoint}`;
+}

@@ -1,0 +1,20 @@
+import { data } from "@actions/expressions";
+
+/** A JSON value as the expression engine holds it. */
+export function toData(value: unknown): data.ExpressionData {
+  if (value === null || value === undefined) return new data.Null();
+  if (typeof value === "string") return new data.StringData(value);
+  if (typeof value === "number") return new data.NumberData(value);
+  if (typeof value === "boolean") return new data.BooleanData(value);
+  if (Array.isArray(value)) return new data.Array(...value.map(toData));
+  const dictionary = new data.Dictionary();
+  // The engine keeps its index in a plain object, in which `constructor` and the like seem to be there already.
+  Reflect.set(dictionary, "indexMap", Object.create(null));
+  for (const [name, member] of Object.entries(value)) dictionary.add(name, toData(member));
+  return dictionary;
+}
+
+/** Whether the engine's value is an object or a list: it has no text of its own. */
+export function isStructured(value: data.ExpressionData): boolean {
+  return value.kind === data.Kind.Array || value.kind === data.Kind.Dictionary;
+}

@@ -1,0 +1,148 @@
+import { data, Evaluator, type Expr } from "@actions/expressions";
+import { type ContextAccess, type IndexAccess, Literal, type Logical } from "@actions/expressions/ast";
+import { listOf } from "../field-error.ts";
+import type { Expression, Template } from "./compile.ts";
+import { type Reference, same } from "./contexts.ts";
+import { isStructured, toData } from "./data.ts";
+import { functions } from "./functions.ts";
+import { limits } from "./limits.ts";
+import { pointAt } from "./position.ts";
+import { isOr } from "./resolve.ts";
+
+/** What the contexts hold at run time: plain JSON, e.g. `{steps: {build: {outputs: {tag: "v1"}}}}`. */
+export interface ContextValues {
+  readonly [name: string]: unknown;
+}
+
+export type Evaluated =
+  | { readonly ok: true; readonly value: string }
+  /** `message` names the expression and the member that is missing; the reason is always ExpressionFailed. */
+  | { readonly ok: false; readonly message: string };
+
+/** A name that does not exist at run time. `||` catches it, nothing else does. */
+class MissingValue extends Error {
+  override readonly name = "MissingValue";
+}
+
+/** The text of one expression. A value that is missing is an error, never the empty text: write `a || 'default'` to allow it. */
+export function evaluateExpression(expression: Expression, values: ContextValues, text: string): Evaluated {
+  const failed = (message: string): Evaluated => ({ ok: false, message: pointAt(text, expression.start, message) });
+  try {
+    const result = new StrictEvaluator(expression, values).evaluate();
+    if (isStructured(result)) {
+      return failed(`\`${expression.source.trim()}\` is an object or a list; write toJSON(...) around it`);
+    }
+    if (result.kind === data.Kind.Null) {
+      return failed(`\`${expression.source.trim()}\` has no value; write (...) || 'default' to allow that`);
+    }
+    const value = result.coerceString();
+    if (value.length <= limits.valueLength) return { ok: true, value };
+    return failed(`\`${expression.source.trim()}\` is longer than ${limits.valueLength} characters`);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return failed(`\`${expression.source.trim()}\` cannot be evaluated: ${message}`);
+  }
+}
+
+/** The text with every expression replaced by its value. Not for scripts: they take values as variables. */
+export function evaluateTemplate(template: Template, values: ContextValues): Evaluated {
+  let out = "";
+  let from = 0;
+  for (const expression of template.expressions) {
+    const result = evaluateExpression(expression, values, template.text);
+    if (!result.ok) return result;
+    out += template.text.slice(from, expression.start) + result.value;
+    from = expression.end;
+  }
+  return { ok: true, value: out + template.text.slice(from) };
+}
+
+/** The engine, except that names of contexts are looked up by us: own members only, and a missing one is an error. */
+class StrictEvaluator extends Evaluator {
+  readonly #references: ReadonlyMap<Expr, Reference>;
+  readonly #values: ContextValues;
+
+  constructor(expression: Expression, values: ContextValues) {
+    super(expression.tree, new data.Dictionary(), functions);
+    this.#references = expression.references;
+    this.#values = values;
+  }
+
+  override visitContextAccess(node: ContextAccess): data.ExpressionData {
+    const reference = this.#references.get(node);
+    if (reference === undefined) throw new Error(`${node.name.lexeme} has no value of its own`);
+    return toData(this.#lookUp(reference.path));
+  }
+
+  override visitIndexAccess(node: IndexAccess): data.ExpressionData {
+    const reference = this.#references.get(node);
+    if (reference !== undefined)
+      return toData(this.#lookUp([...reference.path, ...this.#computedKey(reference.path, node)]));
+    return super.visitIndexAccess(node);
+  }
+
+  /** `a || b`: a name that is missing in `a` counts as no value, because the author says what to take then. */
+  override visitLogical(node: Logical): data.ExpressionData {
+    if (!isOr(node)) return super.visitLogical(node);
+    for (const arg of node.args.slice(0, -1)) {
+      const value = this.#optional(arg);
+      if (value !== undefined && isTruthy(value)) return value;
+    }
+    const last = node.args.at(-1);
+    if (last === undefined) throw new Error("|| without operands");
+    return this.eval(last);
+  }
+
+  #optional(node: Expr): data.ExpressionData | undefined {
+    try {
+      return this.eval(node);
+    } catch (error) {
+      // The engine wraps what an index throws.
+      const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+      if (cause instanceof MissingValue) return undefined;
+      throw error;
+    }
+  }
+
+  #lookUp(path: readonly string[]): unknown {
+    let value: unknown = this.#values;
+    const walked: string[] = [];
+    for (const name of path) {
+      value = member(value, name, walked.join("."));
+      walked.push(name);
+    }
+    return value;
+  }
+
+  /** A reference to all values whose node has an index of its own takes the key from that index. */
+  #computedKey(path: readonly string[], node: IndexAccess): string[] {
+    if (node.index instanceof Literal) return [];
+    const key = this.eval(node.index);
+    if (key.kind === data.Kind.String) return [key.coerceString()];
+    throw new Error(`the key after ${path.join(".")} is not a text`);
+  }
+}
+
+function member(value: unknown, name: string, parent: string): unknown {
+  if (typeof value === "object" && value !== null) {
+    if (Object.hasOwn(value, name)) return Reflect.get(value, name);
+    const other = Object.keys(value).find((key) => same(key, name));
+    if (other !== undefined) return Reflect.get(value, other);
+    throw new MissingValue(`${parent} has no "${name}"; it has ${listOf(Object.keys(value))}`);
+  }
+  throw new MissingValue(`${parent} has no "${name}"`);
+}
+
+function isTruthy(value: data.ExpressionData): boolean {
+  switch (value.kind) {
+    case data.Kind.Null:
+      return false;
+    case data.Kind.Boolean:
+    case data.Kind.String:
+      return Boolean(value instanceof data.BooleanData ? value.value : value.coerceString());
+    case data.Kind.Number:
+      return value.number() !== 0 && !Number.isNaN(value.number());
+    default:
+      return true;
+  }
+}

@@ -1,0 +1,105 @@
+import { type Expr, ExpressionError, Lexer, Parser } from "@actions/expressions";
+import type { Token } from "@actions/expressions/lexer";
+import { TokenType } from "@actions/expressions/lexer";
+import { listOf } from "../field-error.ts";
+import { functionNames, isFunction } from "./functions.ts";
+import { limits } from "./limits.ts";
+
+/** The tree of an expression; `column` of every token in it is its offset in the text, `line` is 0. */
+export type ParseResult =
+  | { readonly ok: true; readonly tree: Expr }
+  | { readonly ok: false; readonly offset: number; readonly message: string; readonly advice?: string };
+
+/**
+ * Parses one expression with GitHub's engine. What the engine gets wrong is put right here: columns after a string of several
+ * lines, strings with more than one doubled quote, and functions that exist on every JavaScript object.
+ *
+ * @param contexts names that may stand at the beginning of `a.b.c`
+ */
+export function parseExpression(source: string, contexts: readonly string[]): ParseResult {
+  if (source.trim() === "") {
+    return { ok: false, offset: 0, message: "the expression is empty", advice: "Write something between the braces." };
+  }
+  if (source.length > limits.expressionLength) {
+    return { ok: false, offset: 0, message: `the expression is longer than ${limits.expressionLength} characters` };
+  }
+  let tokens: Token[];
+  try {
+    tokens = new Lexer(source).lex().tokens;
+  } catch (error) {
+    return lexerError(error, source);
+  }
+  if (tokens.length > limits.expressionTokens) {
+    return { ok: false, offset: 0, message: `the expression has more than ${limits.expressionTokens} parts` };
+  }
+  placeTokens(tokens, source);
+  const stranger = tokens.find(
+    (token, index) =>
+      token.type === TokenType.IDENTIFIER &&
+      tokens[index + 1]?.type === TokenType.LEFT_PAREN &&
+      tokens[index - 1]?.type !== TokenType.DOT &&
+      !isFunction(token.lexeme),
+  );
+  if (stranger !== undefined) {
+    return {
+      ok: false,
+      offset: stranger.range.start.column,
+      message: `there is no function "${stranger.lexeme}"`,
+      advice: `Functions are ${listOf(functionNames)}.`,
+    };
+  }
+  try {
+    return { ok: true, tree: new Parser(tokens, [...contexts], []).parse() };
+  } catch (error) {
+    if (error instanceof ExpressionError) return parserError(error, source, contexts);
+    return { ok: false, offset: 0, message: "the expression is nested too deeply" };
+  }
+}
+
+/** Puts offsets into the tokens. Between tokens there is only white space, so each begins at the next other character. */
+function placeTokens(tokens: readonly Token[], source: string): void {
+  let offset = 0;
+  for (const token of tokens) {
+    while (offset < source.length && /\s/.test(source[offset] ?? "") && !token.lexeme.startsWith(source[offset] ?? ""))
+      offset++;
+    const start = offset;
+    offset += token.lexeme.length;
+    token.range = { start: { line: 0, column: start }, end: { line: 0, column: offset } };
+    if (token.type === TokenType.STRING) token.value = token.lexeme.slice(1, -1).replaceAll("''", "'");
+  }
+}
+
+function lexerError(error: unknown, source: string): ParseResult {
+  const text = error instanceof Error ? error.message : String(error);
+  const position = /Located at position (\d+)/.exec(text)?.[1];
+  const offset = position === undefined ? 0 : Number(position) - 1;
+  const character = source[offset] ?? "";
+  if (character === "'") {
+    return { ok: false, offset, message: "the string is not closed", advice: "End it with a single quote." };
+  }
+  if (character === '"') {
+    return { ok: false, offset, message: "strings stand in single quotes here", advice: "Write 'text' instead." };
+  }
+  const symbol = /^Unexpected symbol: '([^']*)'/.exec(text)?.[1] ?? character;
+  return { ok: false, offset, message: `"${symbol}" means nothing here` };
+}
+
+function parserError(error: ExpressionError, source: string, contexts: readonly string[]): ParseResult {
+  const offset = Math.min(error.pos.column, source.length);
+  const symbol = /'(.*)'$/s.exec(error.message)?.[1] ?? "";
+  if (error.message.startsWith("Unrecognized named-value")) {
+    return {
+      ok: false,
+      offset,
+      message: `there is no "${symbol}" here`,
+      advice: `Known here: ${listOf(contexts)}. Strings stand in single quotes.`,
+    };
+  }
+  if (error.message.startsWith("Unexpected end") || symbol === "EOF" || symbol === "") {
+    return { ok: false, offset, message: "the expression ends too early" };
+  }
+  if (error.message.startsWith("Unexpected symbol"))
+    return { ok: false, offset, message: `"${symbol}" cannot stand here` };
+  const [what = error.message] = error.message.split(":");
+  return { ok: false, offset, message: `${what.charAt(0).toLowerCase()}${what.slice(1)} (${symbol})` };
+}

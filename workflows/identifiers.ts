@@ -1,0 +1,46 @@
+import { identifierPattern } from "#api/kinds/job.ts";
+import { namePart } from "#api/names.ts";
+import type { FieldError } from "./field-error.ts";
+
+const identifier = new RegExp(identifierPattern);
+
+/**
+ * Checks ids of jobs or names of steps: their form, and that no two are the same in object names and expressions, where case does not
+ * count and `_` is `-`.
+ *
+ * @param what `job` or `step`
+ * @param entries each id with the path of its field
+ */
+export function checkIdentifiers(
+  what: "job" | "step",
+  entries: Iterable<readonly [id: string, path: string]>,
+): FieldError[] {
+  const errors: FieldError[] = [];
+  const seen = new Map<string, string>();
+  for (const [id, path] of entries) {
+    if (!identifier.test(id)) {
+      errors.push({
+        path,
+        message: `"${id}" cannot be the ${what === "job" ? "id of a job" : "name of a step"}`,
+        advice:
+          "Begin with a letter, go on with letters, digits, - and _, end with a letter or digit, at most 63 in all.",
+      });
+      continue;
+    }
+    const key = namePart(id);
+    const twin = seen.get(key);
+    if (twin === undefined) {
+      seen.set(key, id);
+      continue;
+    }
+    errors.push({
+      path,
+      message:
+        twin === id
+          ? `there are two ${what}s named "${id}"`
+          : `"${id}" and "${twin}" cannot be told apart: in object names both are "${key}"`,
+      advice: `Give each ${what} a name of its own; upper and lower case and - and _ make no difference.`,
+    });
+  }
+  return errors;
+}
