@@ -199,7 +199,9 @@ export const RuntimeStatus = Type.Object(
     replicas: Type.Optional(Type.Integer({ description: "Pods of the pool." })),
     readyReplicas: Type.Optional(Type.Integer({ description: "Pods that take Runs." })),
     activeRuns: Type.Optional(Type.Integer({ description: "Runs on the Pods now." })),
-    selector: Type.Optional(Type.String({ description: "Label selector of the Pods (scale subresource)." })),
+    selector: Type.Optional(
+      Type.String({ description: "Label selector of the Pods (scale subresource).", maxLength: 1024 }),
+    ),
     conditions: Type.Optional(Conditions()),
   },
   { description: "State of the pool." },
