@@ -3,8 +3,8 @@ import type { RunArtifactInput } from "#api/kinds/run.ts";
 import type { ArtifactStoreSpec, RuntimeSpec } from "#api/kinds/runtime.ts";
 import type { JobStatus } from "#api/kinds/workflow-run.ts";
 import type { Reason } from "#api/reasons.ts";
-import type { JobPlan } from "./compile-workflow.ts";
 import { listOf } from "./field-error.ts";
+import type { JobPlan } from "./plan.ts";
 import { memberOf } from "./values.ts";
 
 /**

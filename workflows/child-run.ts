@@ -5,10 +5,10 @@ import { childRunName } from "#api/names.ts";
 import type { Reason } from "#api/reasons.ts";
 import { runs } from "#api/resources.ts";
 import { childMeta } from "./child-meta.ts";
-import type { JobPlan, StepPlan } from "./compile-workflow.ts";
 import { type ContextValues, evaluateExpression } from "./expressions/evaluate.ts";
 import { limits } from "./expressions/limits.ts";
 import { formatErrors } from "./field-error.ts";
+import type { JobPlan, StepPlan } from "./plan.ts";
 import { compileScript, type Script } from "./script/compile-script.ts";
 import { type Language, languageOf } from "./script/language.ts";
 

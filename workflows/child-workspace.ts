@@ -4,7 +4,7 @@ import { apiVersion } from "#api/labels.ts";
 import { jobWorkspaceName } from "#api/names.ts";
 import { persistentWorkspaces } from "#api/resources.ts";
 import { childMeta } from "./child-meta.ts";
-import type { JobPlan } from "./compile-workflow.ts";
+import type { JobPlan } from "./plan.ts";
 
 export interface ChildWorkspaceInput {
   readonly owner: WorkflowRun;

@@ -1,4 +1,5 @@
-import { type FieldError, listOf } from "./field-error.ts";
+import { duplicate, invalid } from "#api/validation/rule.ts";
+import { type FieldError, listOf, under } from "./field-error.ts";
 
 /** What the graph needs to know of a job. */
 export interface GraphJob {
@@ -35,20 +36,22 @@ export function buildGraph(jobs: Readonly<Record<string, GraphJob>>, path: strin
   for (const [id, job] of Object.entries(jobs)) {
     const direct: string[] = [];
     for (const [index, need] of (job.needs ?? []).entries()) {
-      const error = checkNeed(id, need, direct, known);
+      const error = checkNeed(under(path, id, "needs", index), id, need, direct, known);
       if (error === undefined) direct.push(need);
-      else errors.push({ path: `${path}.${id}.needs[${index}]`, ...error });
+      else errors.push(error);
     }
     needs.set(id, direct);
   }
   for (const cycle of breakCycles(ids, needs)) {
     const last = cycle.at(-1) ?? "";
     const index = jobs[last]?.needs?.indexOf(cycle[0] ?? "") ?? 0;
-    errors.push({
-      path: `${path}.${last}.needs[${index}]`,
-      message: `jobs wait for each other: ${[...cycle, cycle[0]].join(" -> ")}`,
-      advice: "Take one of these needs away; a job can only wait for jobs that do not wait for it.",
-    });
+    errors.push(
+      invalid(
+        under(path, last, "needs", index),
+        `jobs wait for each other: ${[...cycle, cycle[0]].join(" -> ")}`,
+        "Take one of these needs away; a job can only wait for jobs that do not wait for it.",
+      ),
+    );
   }
   const dependents = new Map<string, string[]>(ids.map((id) => [id, []]));
   for (const [id, direct] of needs) for (const need of direct) dependents.get(need)?.push(id);
@@ -56,18 +59,18 @@ export function buildGraph(jobs: Readonly<Record<string, GraphJob>>, path: strin
 }
 
 function checkNeed(
+  path: string,
   id: string,
   need: string,
   earlier: readonly string[],
   known: ReadonlySet<string>,
-): Omit<FieldError, "path"> | undefined {
-  if (need === id) return { message: `job "${id}" needs itself`, advice: "Take it out of the list." };
+): FieldError | undefined {
+  if (need === id) return invalid(path, `job "${id}" needs itself`, "Take it out of the list.");
   if (!known.has(need)) {
     const others = [...known].filter((other) => other !== id);
-    return { message: `there is no job "${need}"`, advice: `The other jobs are: ${listOf(others)}.` };
+    return invalid(path, `there is no job "${need}"`, `Other jobs: ${listOf(others)}.`);
   }
-  if (earlier.includes(need)) return { message: `"${need}" is listed twice`, advice: "List each job once." };
-  return undefined;
+  return earlier.includes(need) ? duplicate(path, `"${need}" is listed twice`, "List each job once.") : undefined;
 }
 
 /**

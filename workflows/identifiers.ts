@@ -1,7 +1,9 @@
 import { identifierPattern } from "#api/kinds/job.ts";
 import { namePart } from "#api/names.ts";
+import { duplicate, invalid } from "#api/validation/rule.ts";
 import type { FieldError } from "./field-error.ts";
 
+const form = "Begin with a letter, go on with letters, digits, - and _, end with a letter or digit; at most 63 in all.";
 const identifier = new RegExp(identifierPattern);
 
 /**
@@ -19,28 +21,20 @@ export function checkIdentifiers(
   const seen = new Map<string, string>();
   for (const [id, path] of entries) {
     if (!identifier.test(id)) {
-      errors.push({
-        path,
-        message: `"${id}" cannot be the ${what === "job" ? "id of a job" : "name of a step"}`,
-        advice:
-          "Begin with a letter, go on with letters, digits, - and _, end with a letter or digit, at most 63 in all.",
-      });
+      errors.push(invalid(path, `"${id}" cannot be the ${what === "job" ? "id of a job" : "name of a step"}`, form));
       continue;
     }
     const key = namePart(id);
     const twin = seen.get(key);
-    if (twin === undefined) {
-      seen.set(key, id);
-      continue;
-    }
-    errors.push({
-      path,
-      message:
+    if (twin === undefined) seen.set(key, id);
+    else {
+      const message =
         twin === id
           ? `there are two ${what}s named "${id}"`
-          : `"${id}" and "${twin}" cannot be told apart: in object names both are "${key}"`,
-      advice: `Give each ${what} a name of its own; upper and lower case and - and _ make no difference.`,
-    });
+          : `"${id}" and "${twin}" cannot be told apart: in object names both are "${key}"`;
+      const advice = `Give each ${what} a name of its own; upper and lower case and - and _ make no difference.`;
+      errors.push(duplicate(path, message, advice));
+    }
   }
   return errors;
 }

@@ -1,7 +1,8 @@
 import type { JobSpec, StepSpec } from "#api/kinds/job.ts";
-import { type FieldError, listOf } from "./field-error.ts";
+import { checkRelativePath, type PathViolation, pathsOverlap } from "#api/paths.ts";
+import { duplicate, invalid } from "#api/validation/rule.ts";
+import { type FieldError, listOf, under } from "./field-error.ts";
 import type { JobGraph } from "./graph.ts";
-import { checkArtifactName, checkDestination } from "./paths.ts";
 
 /** An artifact of another job that a step takes. */
 export interface ArtifactReference {
@@ -40,25 +41,31 @@ export function checkArtifacts(
 ): { references: ArtifactReference[]; errors: FieldError[] } {
   const references: ArtifactReference[] = [];
   const errors: FieldError[] = [];
-  const taken = new Map<string, number>();
-  for (const [index, { from, path: destination }] of (step.artifacts ?? []).entries()) {
-    const at = `${path}.artifacts[${index}]`;
+  const artifacts = step.artifacts ?? [];
+  for (const [index, { from, path: destination }] of artifacts.entries()) {
+    const at = under(path, "artifacts", index);
     const source = checkSource(from, jobId, jobs, graph);
-    if ("message" in source) errors.push({ path: `${at}.from`, ...source });
+    if ("message" in source) errors.push(invalid(`${at}.from`, source.message, source.advice));
     else references.push({ ...source, path: destination });
     const violation = checkDestination(destination);
-    const twin = taken.get(destination);
-    if (violation !== undefined) errors.push({ path: `${at}.path`, ...violation });
-    else if (twin === undefined) taken.set(destination, index);
-    else {
-      errors.push({
-        path: `${at}.path`,
-        message: `"${destination}" is the destination of artifacts[${twin}] too`,
-        advice: "Give each artifact a place of its own.",
-      });
-    }
+    if (violation !== undefined) errors.push(invalid(`${at}.path`, violation.message, violation.advice));
+    const twin = artifacts.findIndex((other) => pathsOverlap(other.path, destination));
+    if (twin >= index) continue;
+    const message = `"${destination}" and "${artifacts[twin]?.path}" of artifacts[${twin}] are in each other's way`;
+    errors.push(duplicate(`${at}.path`, message, "Give each artifact a place of its own."));
   }
   return { references, errors };
+}
+
+function checkDestination(path: string): PathViolation | undefined {
+  if (!path.includes("${{")) return checkRelativePath(path);
+  return { message: "the destination is a fixed path, not an expression", advice: "Write the path itself." };
+}
+
+/** The name of an artifact is a single file name. */
+function checkArtifactName(name: string): PathViolation | undefined {
+  if (!/[/\\]/.test(name)) return checkRelativePath(name);
+  return { message: `the artifact name "${name}" has a slash`, advice: "Artifacts have plain file names." };
 }
 
 function checkSource(
@@ -66,7 +73,7 @@ function checkSource(
   jobId: string,
   jobs: Readonly<Record<string, JobSpec>>,
   graph: JobGraph,
-): { job: string; name: string } | Omit<FieldError, "path"> {
+): { job: string; name: string } | PathViolation {
   if (from.includes("${{")) {
     return {
       message: "the source of an artifact is a fixed name, not an expression",

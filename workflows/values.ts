@@ -1,7 +1,7 @@
 import type { JobStatus, StepStatus } from "#api/kinds/workflow-run.ts";
 import type { Reason } from "#api/reasons.ts";
-import type { JobPlan } from "./compile-workflow.ts";
 import { type ContextValues, evaluateTemplate } from "./expressions/evaluate.ts";
+import type { JobPlan } from "./plan.ts";
 
 /** Characters of one output of a job, and of all of them together (as outputs of Runs). */
 const maxOutput = 8192;

@@ -1,9 +1,10 @@
 import type { Expr } from "@actions/expressions";
+import { tooLong } from "#api/validation/rule.ts";
 import type { FieldError } from "../field-error.ts";
 import type { Reference, Scope } from "./contexts.ts";
 import { limits } from "./limits.ts";
 import { parseExpression } from "./parse.ts";
-import { pointAt } from "./position.ts";
+import { located } from "./position.ts";
 import { resolveReferences } from "./resolve.ts";
 import { type Span, splitTemplate } from "./template.ts";
 
@@ -34,25 +35,19 @@ export function compileTemplate(text: string, scope: Scope, path: string): Compi
   if (!text.includes("${{")) return { template: { text, expressions: [] }, errors: [] };
   const split = splitTemplate(text);
   if (!split.ok) {
-    const error = { path, message: pointAt(text, split.offset, split.message), advice: "Write }} at its end." };
+    const advice = "Write }} at its end.";
+    const error = located(path, text, split.offset, { message: split.message, advice });
     return { template: { text, expressions: [] }, errors: [error] };
   }
   const expressions: Expression[] = [];
   const errors: FieldError[] = [];
   if (split.spans.length > limits.expressionsInField) {
-    errors.push({
-      path,
-      message: `there are ${split.spans.length} expressions, more than ${limits.expressionsInField}`,
-      advice: "Give values that are used often a name once, for example in a shell variable.",
-    });
+    const message = `there are ${split.spans.length} expressions, more than ${limits.expressionsInField}`;
+    errors.push(tooLong(path, message, "Take a value once and keep it in a variable of the script."));
   }
   const contexts = [...scope.keys()];
-  const fault = (span: Span, { offset, message, advice }: { offset: number; message: string; advice?: string }) =>
-    errors.push({
-      path,
-      message: pointAt(text, span.sourceStart + offset, message),
-      ...(advice === undefined ? {} : { advice }),
-    });
+  const fault = (span: Span, problem: { offset: number; message: string; advice?: string | undefined }) =>
+    errors.push(located(path, text, span.sourceStart + problem.offset, problem));
   for (const span of split.spans.slice(0, limits.expressionsInField)) {
     const parsed = parseExpression(span.source, contexts);
     if (!parsed.ok) {

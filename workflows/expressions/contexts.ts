@@ -44,61 +44,51 @@ export interface NeededJob {
 }
 
 export interface ScopeOptions {
-  /** Steps of the job whose outputs can be there: the earlier ones for a step, all of them for the outputs of the job. */
-  readonly steps: readonly string[];
-  /** Steps of the job that come later, or the step itself. */
-  readonly laterSteps?: readonly string[];
-  /** Direct needs of the job. */
-  readonly needs: readonly NeededJob[];
+  readonly job: string;
   /** Ids of all jobs, for messages. */
   readonly jobs: readonly string[];
-  readonly job: string;
+  /** Steps of the job. */
+  readonly steps: readonly string[];
+  /** The place: a step sees the ones before it, and what comes after the last step sees all. */
+  readonly index: number;
+  /** Direct needs of the job. */
+  readonly needs: readonly NeededJob[];
 }
 
 /** What steps of a job and its outputs may refer to: `steps`, and `needs` with its other spelling `jobs`. */
-export function jobScope({ steps, laterSteps = [], needs, jobs, job }: ScopeOptions): Scope {
-  const stepShape: Shape = { kind: "members", noun: "member", members: new Map([["outputs", outputs()]]) };
-  const needShape = new Map(
-    needs.map(({ id, outputs: keys }): [string, Shape] => [
-      id,
-      { kind: "members", noun: "member", members: new Map([["outputs", outputs(keys)]]) },
-    ]),
-  );
+export function jobScope({ job, jobs, steps, index, needs }: ScopeOptions): Scope {
   const needed: Shape = {
     kind: "members",
     noun: "job",
-    members: needShape,
+    members: new Map(needs.map((need) => [need.id, onlyOutputs(need.outputs)])),
     explain: (name) => {
       const id = jobs.find((other) => same(other, name));
       if (id === undefined) return undefined;
-      return id === job
-        ? `job "${job}" cannot refer to itself; its own steps are in steps`
-        : `job "${id}" is not a direct need of "${job}"; add it to its needs`;
+      if (id === job) return `job "${job}" cannot refer to itself; its own steps are in steps`;
+      return `job "${id}" is not a direct need of "${job}"; add it to its needs`;
     },
   };
-  return new Map<string, Shape>([
-    [
-      "steps",
-      {
-        kind: "members",
-        noun: "earlier step",
-        members: new Map(steps.map((step) => [step, stepShape])),
-        explain: (name) => {
-          const later = laterSteps.find((other) => same(other, name));
-          return later === undefined ? undefined : `step "${later}" has not run yet at this place`;
-        },
-      },
-    ],
-    ["needs", needed],
-    ["jobs", needed],
-  ]);
+  return new Map([...stepsScope(steps, index), ["needs", needed], ["jobs", needed]]);
+}
+
+/** What steps of an Action may refer to: the outputs of the steps before. */
+export function stepsScope(steps: readonly string[], index: number): Scope {
+  const shape = onlyOutputs();
+  const explain = (name: string) => {
+    const later = steps.slice(index).find((other) => same(other, name));
+    return later === undefined ? undefined : `step "${later}" has not run yet at this place`;
+  };
+  const members = new Map(steps.slice(0, index).map((step) => [step, shape]));
+  return new Map([["steps", { kind: "members", noun: "earlier step", members, explain }]]);
+}
+
+/** A step or a job: so far its outputs are all that can be asked for. */
+function onlyOutputs(keys?: readonly string[]): Shape {
+  const outputs: Shape = { kind: "values", noun: "output", ...(keys === undefined ? {} : { keys }) };
+  return { kind: "members", noun: "member", members: new Map([["outputs", outputs]]) };
 }
 
 /** Names in expressions are compared without case. */
 export function same(a: string, b: string): boolean {
   return a === b || a.toLowerCase() === b.toLowerCase();
-}
-
-function outputs(keys?: readonly string[]): Values {
-  return keys === undefined ? { kind: "values", noun: "output" } : { kind: "values", noun: "output", keys };
 }

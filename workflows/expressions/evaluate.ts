@@ -6,7 +6,7 @@ import { type Reference, same } from "./contexts.ts";
 import { isStructured, toData } from "./data.ts";
 import { functions } from "./functions.ts";
 import { limits } from "./limits.ts";
-import { pointAt } from "./position.ts";
+import { positionAt } from "./position.ts";
 import { isOr } from "./resolve.ts";
 
 /** What the contexts hold at run time: plain JSON, e.g. `{steps: {build: {outputs: {tag: "v1"}}}}`. */
@@ -24,23 +24,25 @@ class MissingValue extends Error {
   override readonly name = "MissingValue";
 }
 
-/** The text of one expression. A value that is missing is an error, never the empty text: write `a || 'default'` to allow it. */
+/**
+ * The text of one expression. A value that is missing is an error, never the empty text: `a || 'default'` allows it.
+ *
+ * @param text of the field, for the position in messages
+ */
 export function evaluateExpression(expression: Expression, values: ContextValues, text: string): Evaluated {
-  const failed = (message: string): Evaluated => ({ ok: false, message: pointAt(text, expression.start, message) });
+  const failed = (message: string): Evaluated => {
+    const { line, column } = positionAt(text, expression.start);
+    return { ok: false, message: `${text.slice(expression.start, expression.end)} at ${line}:${column}: ${message}` };
+  };
   try {
     const result = new StrictEvaluator(expression, values).evaluate();
-    if (isStructured(result)) {
-      return failed(`\`${expression.source.trim()}\` is an object or a list; write toJSON(...) around it`);
-    }
-    if (result.kind === data.Kind.Null) {
-      return failed(`\`${expression.source.trim()}\` has no value; write (...) || 'default' to allow that`);
-    }
+    if (isStructured(result)) return failed("the value is an object or a list; write toJSON(...) around it");
+    if (result.kind === data.Kind.Null) return failed("there is no value; write (...) || 'default' to allow that");
     const value = result.coerceString();
     if (value.length <= limits.valueLength) return { ok: true, value };
-    return failed(`\`${expression.source.trim()}\` is longer than ${limits.valueLength} characters`);
+    return failed(`the value is longer than ${limits.valueLength} characters`);
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    return failed(`\`${expression.source.trim()}\` cannot be evaluated: ${message}`);
+    return failed(error instanceof Error ? error.message : String(error));
   }
 }
 

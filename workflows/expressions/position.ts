@@ -1,3 +1,6 @@
+import { invalid } from "#api/validation/rule.ts";
+import type { FieldError } from "../field-error.ts";
+
 /** A place in the text of a field; both count from 1, columns in UTF-16 units as editors do. */
 export interface Position {
   readonly line: number;
@@ -9,18 +12,27 @@ const excerptWidth = 100;
 
 export function positionAt(text: string, offset: number): Position {
   const before = text.slice(0, offset);
-  const lineStart = before.lastIndexOf("\n") + 1;
-  return { line: before.split("\n").length, column: offset - lineStart + 1 };
+  return { line: before.split("\n").length, column: offset - before.lastIndexOf("\n") };
 }
 
 /**
- * `LINE:COLUMN: message` with the line of the text below it and a caret under the place. Long lines are cut around the place, tabs
- * count as one column.
+ * An error at a place in the text of a field: `LINE:COLUMN: message`, and below the advice the line with a caret under the place.
+ * Long lines are cut around the place, tabs count as one column.
  */
-export function pointAt(text: string, offset: number, message: string): string {
+export function located(
+  path: string,
+  text: string,
+  offset: number,
+  problem: { readonly message: string; readonly advice?: string | undefined },
+): FieldError {
   const { line, column } = positionAt(text, offset);
-  const full = (text.split("\n")[line - 1] ?? "").replaceAll("\t", " ").replaceAll("\r", "");
-  const from = Math.max(0, Math.min(column - 1 - excerptWidth / 2, full.length - excerptWidth));
-  const excerpt = full.slice(from, from + excerptWidth);
-  return `${line}:${column}: ${message}\n    ${excerpt}\n    ${" ".repeat(Math.max(0, column - 1 - from))}^`;
+  const excerpt = excerptOf(text.split("\n")[line - 1] ?? "", column - 1);
+  const advice = problem.advice === undefined ? "Correct the text here:" : problem.advice;
+  return invalid(path, `${line}:${column}: ${problem.message}`, `${advice}\n${excerpt}`);
+}
+
+function excerptOf(line: string, at: number): string {
+  const full = line.replace(/\r$/, "").replace(/\s/g, " ");
+  const from = Math.max(0, Math.min(at - excerptWidth / 2, full.length - excerptWidth));
+  return `    ${full.slice(from, from + excerptWidth)}\n    ${" ".repeat(at - from)}^`;
 }

@@ -98,7 +98,7 @@ function follow(
       return {
         offset: link.offset,
         message: `the ${shape.noun} after "${text}" must be written out`,
-        advice: `There is ${listOf(shape.members.keys())}.`,
+        advice: `Known here: ${listOf(shape.members.keys())}.`,
       };
     }
     const { name }: Link = link;
@@ -107,7 +107,7 @@ function follow(
       return {
         offset: link.offset,
         message: shape.explain?.(name) ?? `there is no ${shape.noun} "${name}" in ${text}`,
-        advice: `There is ${listOf(shape.members.keys())}.`,
+        advice: `Known here: ${listOf(shape.members.keys())}.`,
       };
     }
     path.push(member[0]);

@@ -1,5 +1,6 @@
+import { tooLong } from "#api/validation/rule.ts";
 import type { Expression, Template } from "../expressions/compile.ts";
-import { pointAt } from "../expressions/position.ts";
+import { located } from "../expressions/position.ts";
 import type { FieldError } from "../field-error.ts";
 import type { Language } from "./language.ts";
 import { placeInNode } from "./node.ts";
@@ -54,47 +55,30 @@ export function compileScript(
   if (!replaced.ok) return replaced;
   const source = language === "bash" || language === "sh" ? stopAtFailure(replaced.source) : replaced.source;
   if (source.length > maxSource) {
-    return {
-      ok: false,
-      errors: [
-        {
-          path,
-          message: `the script has ${source.length} characters with its variables, more than ${maxSource}`,
-          advice: "Move a part of it into a file, for example into a Git repository that the step checks out.",
-        },
-      ],
-    };
+    const message = `the script has ${source.length} characters with its variables, more than ${maxSource}`;
+    const advice = "Move a part of it into a file, for example into a Git repository that the step checks out.";
+    return { ok: false, errors: [tooLong(path, message, advice)] };
   }
   return { ok: true, script: { source, variables: replaced.variables, text } };
 }
 
+const unknown = {
+  message: "expressions cannot be used in this script: nobody knows how the program of the Runtime reads it",
+  advice:
+    "Begin the script with #!/bin/bash, #!/usr/bin/env python3 or the like, or use a Runtime with an interpreter.",
+};
+
 function replace(template: Template, language: Language, path: string, taken: Iterable<string>) {
   const { text, expressions } = template;
-  if (language === "other") {
-    const first = expressions[0]?.start ?? 0;
-    const error = {
-      path,
-      message: pointAt(
-        text,
-        first,
-        "expressions cannot be used in this script: the language of the Runtime is not known",
-      ),
-      advice:
-        "Begin the script with #!/bin/bash, #!/usr/bin/env python3 or the like, or use a Runtime with an interpreter.",
-    };
-    return { ok: false as const, errors: [error] };
-  }
+  if (language === "other")
+    return { ok: false as const, errors: [located(path, text, expressions[0]?.start ?? 0, unknown)] };
   const placements = placers[language](text, expressions);
   if (placements instanceof LostTrack) {
-    const { offset, message, advice } = placements;
-    return { ok: false as const, errors: [{ path, message: pointAt(text, offset, message), advice }] };
+    return { ok: false as const, errors: [located(path, text, placements.offset, placements)] };
   }
-  const errors = expressions.flatMap((expression, index) => {
+  const errors = expressions.flatMap(({ start }, index) => {
     const placement = placements[index];
-    if (placement === undefined) throw new Error(`no placement for the expression at ${expression.start}`);
-    return "message" in placement
-      ? [{ path, message: pointAt(text, expression.start, placement.message), advice: placement.advice }]
-      : [];
+    return placement !== undefined && "message" in placement ? [located(path, text, start, placement)] : [];
   });
   if (errors.length > 0) return { ok: false as const, errors };
   return { ok: true as const, ...substitute(text, expressions, placements, namePrefix(text, taken)) };
