@@ -1,0 +1,106 @@
+/** What stands in the log in place of a secret. */
+export const mask = "***";
+
+/** Shorter values are not masked: they are part of ordinary words, and the log would be unreadable. */
+export const minSecretBytes = 3;
+
+const maskBytes = Buffer.from(mask);
+
+/**
+ * The texts to look for in a set of secret values: their lines, because output is read line by line (a key that is printed
+ * with a prefix before each line is still found), each once, the longest first.
+ */
+export function secretPatterns(values: Iterable<string | Uint8Array>): readonly Buffer[] {
+  const patterns = new Map<string, Buffer>();
+  for (const value of values) {
+    // latin1 keeps every byte of values that are not text.
+    for (const line of Buffer.from(value as string)
+      .toString("latin1")
+      .split(/\r?\n/)) {
+      if (line.length >= minSecretBytes) patterns.set(line, Buffer.from(line, "latin1"));
+    }
+  }
+  return [...patterns.values()].sort((a, b) => b.length - a.length);
+}
+
+interface Span {
+  start: number;
+  end: number;
+}
+
+/**
+ * Replaces secrets in one stream of output, also where chunks or overlapping secrets divide them. The end of a chunk that may be
+ * the beginning of a secret is held back until the next chunk or the end decides; patterns have no newline, so whole lines
+ * are never held back.
+ */
+export class Masker {
+  readonly #patterns: readonly Buffer[];
+  #held: Buffer = Buffer.alloc(0);
+  /** So many of the held bytes belong to a secret whose mask is written already. */
+  #masked = 0;
+
+  constructor(patterns: readonly Buffer[]) {
+    this.#patterns = patterns;
+  }
+
+  /** Takes a chunk; returns what can be shown now. */
+  push(chunk: Uint8Array): Uint8Array {
+    if (this.#patterns.length === 0) return chunk;
+    const data = Buffer.concat([this.#held, chunk]);
+    return this.#show(data, this.#holdFrom(data));
+  }
+
+  /** The rest, at the end of the stream. */
+  end(): Uint8Array {
+    return this.#show(this.#held, this.#held.length);
+  }
+
+  #show(data: Buffer, until: number): Uint8Array {
+    const parts: Uint8Array[] = [];
+    let at = 0;
+    let masked = this.#masked - until;
+    for (const { start, end } of this.#spans(data)) {
+      if (start >= until) break;
+      parts.push(data.subarray(at, start));
+      if (start > 0 || this.#masked === 0) parts.push(maskBytes);
+      at = Math.min(end, until);
+      masked = end - until;
+    }
+    parts.push(data.subarray(at, until));
+    this.#held = data.subarray(until);
+    this.#masked = Math.max(0, masked);
+    return Buffer.concat(parts);
+  }
+
+  /** All places of secrets, overlapping ones joined, in order. */
+  #spans(data: Buffer): Span[] {
+    const found: Span[] = this.#masked > 0 ? [{ start: 0, end: this.#masked }] : [];
+    for (const pattern of this.#patterns) {
+      for (let at = data.indexOf(pattern); at >= 0; at = data.indexOf(pattern, at + 1)) {
+        found.push({ start: at, end: at + pattern.length });
+      }
+    }
+    found.sort((a, b) => a.start - b.start || b.end - a.end);
+    const joined: Span[] = [];
+    for (const span of found) {
+      const last = joined.at(-1);
+      if (last !== undefined && span.start < last.end) last.end = Math.max(last.end, span.end);
+      else joined.push(span);
+    }
+    return joined;
+  }
+
+  /** The first place from which the data up to its end is the beginning of a secret. */
+  #holdFrom(data: Buffer): number {
+    const longest = this.#patterns[0]?.length ?? 0;
+    for (let at = Math.max(0, data.length - longest + 1); at < data.length; at++) {
+      const tail = data.subarray(at);
+      if (
+        this.#patterns.some((pattern) => pattern.length > tail.length && pattern.subarray(0, tail.length).equals(tail))
+      ) {
+        return at;
+      }
+    }
+    return data.length;
+  }
+}

@@ -1,0 +1,45 @@
+import type { Writable } from "node:stream";
+import { encodeRecord, type LogRecord } from "#api/log-record.ts";
+import type { LogSink } from "#runtime/logs/sink.ts";
+
+/**
+ * A sink that writes lines to a stream. It must be an asynchronous one: `process.stdout` on a pipe is written synchronously, and a
+ * slow reader would stop the whole agent (open descriptor 1 as a file stream instead).
+ */
+export function createStreamSink(stream: Writable): LogSink {
+  return new StreamSink(stream);
+}
+
+class StreamSink implements LogSink {
+  readonly #stream: Writable;
+  #broken: Error | undefined;
+  /** Shared by all Runs that wait, so that hundreds of them do not mean hundreds of listeners. */
+  #room: PromiseWithResolvers<void> | undefined;
+
+  constructor(stream: Writable) {
+    this.#stream = stream;
+    stream.on("drain", () => this.#settle());
+    stream.on("error", (error) => this.#break(error));
+    stream.on("close", () => this.#break(new Error("the log stream is closed")));
+  }
+
+  async write(records: readonly LogRecord[]): Promise<void> {
+    if (this.#broken !== undefined) throw this.#broken;
+    let lines = "";
+    for (const record of records) lines += encodeRecord(record);
+    if (this.#stream.write(lines)) return;
+    this.#room ??= Promise.withResolvers<void>();
+    await this.#room.promise;
+  }
+
+  #settle(): void {
+    this.#room?.resolve();
+    this.#room = undefined;
+  }
+
+  #break(error: Error): void {
+    this.#broken ??= error;
+    this.#room?.reject(this.#broken);
+    this.#room = undefined;
+  }
+}
