@@ -6,19 +6,20 @@ import { schema } from "#runtime/proto/gen/schema.gen.ts";
 
 const codec = createCodec<Messages>(schema);
 
+type Name = keyof Messages;
+
 /** A method of the generated table, with the names of its messages as literal types. */
-export interface TypedMethod {
+export interface TypedMethod<Request extends Name, Response extends Name> {
   readonly path: string;
-  readonly request: keyof Messages;
-  readonly response: keyof Messages;
+  readonly request: Request;
+  readonly response: Response;
   readonly responseStream: boolean;
 }
 
-export type RequestOf<M extends TypedMethod> = Messages[M["request"]];
-export type ResponseOf<M extends TypedMethod> = Messages[M["response"]];
-
 /** What grpc-js needs to know of a method. */
-export function definitionOf<M extends TypedMethod>(method: M): MethodDefinition<RequestOf<M>, ResponseOf<M>> {
+export function definitionOf<Request extends Name, Response extends Name>(
+  method: TypedMethod<Request, Response>,
+): MethodDefinition<Messages[Request], Messages[Response]> {
   return {
     path: method.path,
     requestStream: false,
@@ -28,14 +29,4 @@ export function definitionOf<M extends TypedMethod>(method: M): MethodDefinition
     responseSerialize: (message) => codec.encode(method.response, message),
     responseDeserialize: (bytes) => codec.decode(method.response, bytes),
   };
-}
-
-/** A time of the contract, which counts microseconds, in milliseconds with a fraction. */
-export function fromMicros(micros: number): number {
-  return micros / 1000;
-}
-
-/** The reverse of {@link fromMicros}. */
-export function toMicros(ms: number): number {
-  return Math.round(ms * 1000);
 }
