@@ -89,10 +89,13 @@ export function createRecorder(options: RecorderOptions): EventRecorder {
         await send(item);
         return;
       } catch (error) {
-        if (!isTransient(error) || tries === MAX_TRIES) {
+        if (!isTransient(error)) {
+          series.delete(item.key);
           // An Event in a namespace that goes away can never be stored: that is no news.
-          if (isNotFound(error) || isTerminating(error)) series.delete(item.key);
-          else logger.warn("an event was not delivered", { reason: item.event.reason, error });
+          if (isNotFound(error) || isTerminating(error)) return;
+        }
+        if (!isTransient(error) || tries === MAX_TRIES) {
+          logger.warn("an event was not delivered", { reason: item.event.reason, error });
           return;
         }
         const pause = error instanceof StatusError ? (error.retryAfterMs ?? 0) : 0;
@@ -126,8 +129,8 @@ export function createRecorder(options: RecorderOptions): EventRecorder {
     cancelSweep = undefined;
     const now = clock.now();
     for (const [key, item] of series) {
-      if (item.count > item.sentCount) enqueue(item);
-      else if (now - item.lastAt >= SERIES_MS) series.delete(key);
+      if (now - item.lastAt >= SERIES_MS) series.delete(key);
+      else if (item.count > item.sentCount) enqueue(item);
     }
     for (const [key, bucket] of buckets) if (now - bucket.at >= BURST * REFILL_MS) buckets.delete(key);
     armSweep();

@@ -223,7 +223,7 @@ function isIn(object: KubeObject, collection: string, namespace: string | undefi
 const strip = (object: KubeObject): KubeObject => deepFreeze(copyJson(object));
 
 /** `/api/v1/namespaces/NS/PLURAL/NAME/SUB`, with or without namespace, name and subresource. */
-function parsePath(path: string): Address {
+export function parsePath(path: string): Address {
   const parts = path.split("/").slice(1);
   const group = parts.splice(0, parts[0] === "api" ? 2 : 3).join("/");
   const namespace = parts[0] === "namespaces" && parts.length > 2 ? parts.splice(0, 2)[1] : undefined;
