@@ -1,0 +1,120 @@
+import { Heap } from "#kube/heap.ts";
+import type { Waiting } from "./explain.ts";
+import { classKey, type Entry, RunClass } from "./run-class.ts";
+import { capacityTopic, podTopic, type Topic } from "./topics.ts";
+import { isBefore, type Workload } from "./workload.ts";
+
+interface Position {
+  readonly cls: RunClass;
+  readonly head: Entry;
+}
+
+/**
+ * The Pending Runs of one Runtime, by class. Classes that may be placed are tried in the order of their first Runs; a blocked class
+ * is not tried before one of its topics is woken.
+ */
+export class PoolQueue {
+  readonly key: string;
+  readonly #classes = new Map<string, RunClass>();
+  readonly #topics = new Map<Topic, Set<RunClass>>();
+  /** Classes that may be placed, by their first Runs. A position whose Run is no longer the first of its class is void. */
+  readonly #open = new Heap<Position>((a, b) => isBefore(a.head.run, b.head.run));
+
+  constructor(key: string) {
+    this.key = key;
+  }
+
+  get empty(): boolean {
+    return this.#classes.size === 0;
+  }
+
+  /** The Run that is tried next. */
+  peek(): Entry | undefined {
+    for (let top = this.#open.peek(); top !== undefined; top = this.#open.peek()) {
+      if (top.cls.blocked === undefined && top.cls.head() === top.head) return top.head;
+      this.#open.pop();
+    }
+    return undefined;
+  }
+
+  add(entry: Entry, withLabels = false): RunClass {
+    const key = classKey(entry.run, withLabels);
+    let cls = this.#classes.get(key);
+    if (cls === undefined) {
+      cls = new RunClass(key);
+      this.#classes.set(key, cls);
+    }
+    cls.add(entry);
+    this.#offer(cls, entry);
+    return cls;
+  }
+
+  remove(entry: Entry): void {
+    const { cls } = entry;
+    if (cls === undefined) return;
+    const wasHead = cls.head() === entry;
+    cls.remove(entry);
+    if (cls.size === 0) {
+      this.#unsubscribe(cls);
+      this.#classes.delete(cls.key);
+    } else if (wasHead) {
+      this.#offer(cls, cls.head());
+    }
+  }
+
+  /** Tries a class again without an event: its first Run is one that the others cannot stand for. */
+  reopen(cls: RunClass): void {
+    this.#unsubscribe(cls);
+    this.#offer(cls, cls.head());
+  }
+
+  /** The class waits until one of the topics is woken. */
+  block(cls: RunClass, waiting: Waiting): void {
+    this.#unsubscribe(cls);
+    cls.blocked = waiting;
+    for (const topic of waiting.topics) {
+      const classes = this.#topics.get(topic);
+      if (classes === undefined) this.#topics.set(topic, new Set([cls]));
+      else classes.add(cls);
+    }
+  }
+
+  /** Opens the classes that wait for the topic and pass the test; returns how many. */
+  wake(topic: Topic, test?: (head: Workload) => boolean): number {
+    let woken = 0;
+    for (const cls of [...(this.#topics.get(topic) ?? [])]) {
+      const head = cls.head();
+      if (head === undefined || (test !== undefined && !test(head.run))) continue;
+      this.#unsubscribe(cls);
+      this.#offer(cls, head);
+      woken++;
+    }
+    return woken;
+  }
+
+  /** A Run was placed on a Pod: those before it that wait for room there, or anywhere, were overtaken. */
+  noteOvertaking(placed: Workload, podKey: string): void {
+    for (const topic of [capacityTopic, podTopic(podKey)]) {
+      for (const cls of this.#topics.get(topic) ?? []) {
+        const head = cls.head();
+        if (head !== undefined && cls.blocked?.reason === "InsufficientCapacity" && isBefore(head.run, placed)) {
+          head.overtaken++;
+        }
+      }
+    }
+  }
+
+  #offer(cls: RunClass, entry: Entry | undefined): void {
+    if (entry === undefined || cls.blocked !== undefined || cls.head() !== entry) return;
+    this.#open.push({ cls, head: entry });
+  }
+
+  #unsubscribe(cls: RunClass): void {
+    for (const topic of cls.blocked?.topics ?? []) {
+      const classes = this.#topics.get(topic);
+      classes?.delete(cls);
+      if (classes?.size === 0) this.#topics.delete(topic);
+    }
+    cls.blocked = undefined;
+  }
+}

@@ -1,0 +1,105 @@
+import type { RunStatus } from "#api/kinds/run.ts";
+import type { WaitingReason } from "#api/reasons.ts";
+import { DueSet } from "./due-set.ts";
+import type { Waiting } from "./explain.ts";
+import { reportWaiting, type Written } from "./policies/waiting.ts";
+import type { Queue } from "./queue.ts";
+import type { Entry, RunClass } from "./run-class.ts";
+import type { Workload } from "./workload.ts";
+
+/** A Run whose status is to say why it waits. */
+export interface WaitReport {
+  readonly run: Workload;
+  readonly reason: WaitingReason;
+  readonly message: string;
+}
+
+/** A class that is open is tried soon; whether it waits will be known then. */
+const openMs = 1000;
+
+/**
+ * Tells when the status of a waiting Run is to say why. Runs are looked at when their time comes, never all of them, and without a
+ * decision of their own: the reason of their class is theirs.
+ */
+export class Reports {
+  readonly #queue: Queue;
+  readonly #due = new DueSet();
+  readonly #written = new Map<string, Written>();
+
+  constructor(queue: Queue) {
+    this.#queue = queue;
+  }
+
+  nextDue(): number | undefined {
+    return this.#due.next();
+  }
+
+  /** A Run is in the queue; `status` is what it says at the moment. */
+  seen(entry: Entry, status: RunStatus | undefined, now: number): void {
+    const { uid } = entry.run;
+    const old = this.#written.get(uid);
+    if (old === undefined || old.reason !== status?.reason || old.message !== status?.message) {
+      this.#written.set(uid, { reason: status?.reason, message: status?.message, at: now });
+    }
+    if (old === undefined) this.#due.set(uid, now + openMs);
+    if (entry.cls?.blocked !== undefined) this.#look(entry, now);
+  }
+
+  /** A Run has left the queue. */
+  forget(uid: string): void {
+    this.#due.delete(uid);
+    this.#written.delete(uid);
+  }
+
+  /** A decision made a class wait. All of its Runs are looked at only when the reason is a new one. */
+  blocked(cls: RunClass, waiting: Waiting, now: number): void {
+    if (cls.reason !== waiting.reason) {
+      cls.reason = waiting.reason;
+      cls.reasonSince = now;
+      for (const entry of cls.entries) this.#look(entry, now);
+      return;
+    }
+    const head = cls.head();
+    if (head !== undefined) this.#look(head, now);
+  }
+
+  /** The write of a report did not succeed. */
+  again(uid: string, at: number): void {
+    if (this.#queue.get(uid) !== undefined) this.#due.set(uid, at);
+  }
+
+  /** The next Run whose time has come. */
+  take(now: number): WaitReport | undefined {
+    for (let uid = this.#due.take(now); uid !== undefined; uid = this.#due.take(now)) {
+      const entry = this.#queue.get(uid);
+      const blocked = entry?.cls?.blocked;
+      if (entry === undefined) continue;
+      if (blocked === undefined) this.#due.set(uid, now + openMs);
+      else if (this.#look(entry, now)) {
+        this.#due.delete(uid);
+        return { run: entry.run, reason: blocked.reason, message: blocked.message };
+      }
+    }
+    return undefined;
+  }
+
+  /** Sets the time at which the Run is looked at; true when that is now. */
+  #look(entry: Entry, now: number): boolean {
+    const { cls, run, since } = entry;
+    const written = this.#written.get(run.uid);
+    if (cls?.blocked === undefined || written === undefined) return false;
+    const { reason, message, hopeless } = cls.blocked;
+    const report = reportWaiting({ reason, message, hopeless, since, reasonSince: cls.reasonSince }, written, now);
+    switch (report.kind) {
+      case "nothing":
+        this.#due.delete(run.uid);
+        return false;
+      case "later":
+        this.#due.set(run.uid, report.at);
+        return false;
+      case "write":
+        this.#due.set(run.uid, now);
+        return true;
+    }
+  }
+}
