@@ -200,6 +200,22 @@ export const finalRunFailures: ReadonlySet<RunFailureReason> = new Set([
 /** Failures that another attempt can cure; `retryPolicy.retryableReasons` takes these. */
 export const retryableRunFailures = runFailureReasons.filter((reason) => !finalRunFailures.has(reason));
 
+/** Names of the registry by what they are about, in the order of the reference. */
+export const reasonGroups: readonly { readonly title: string; readonly reasons: readonly Reason[] }[] = [
+  { title: "A Run that waits", reasons: [...names(waiting), "WorkspaceLost"] },
+  { title: "An attempt that failed", reasons: names(failures) },
+  { title: "The course of a Run", reasons: names(runProgress) },
+  { title: "PersistentWorkspace", reasons: names(workspace) },
+  { title: "WorkflowRun, jobs and steps", reasons: names(workflow) },
+  { title: "WorkflowAction", reasons: names(action) },
+  { title: "Runtime", reasons: names(pool) },
+  { title: "Workflow and Action", reasons: names(template) },
+];
+
+function names<T extends object>(group: T): (keyof T)[] {
+  return Object.keys(group) as (keyof T)[];
+}
+
 /** The registry. */
 export const reasons: Readonly<Record<Reason, ReasonInfo>> = Object.fromEntries(
   Object.values(groups).flatMap((group) =>

@@ -59,31 +59,34 @@ export function AtomicList<T extends TSchema>(item: T, options: SchemaOptions = 
 /** An RFC 3339 time, with microseconds where latency matters. */
 export const Time = (description: string) => Type.String({ description, format: "date-time" });
 
+const segment = "([^/.\\x00][^/\\x00]*|\\.[^/.\\x00][^/\\x00]*|\\.\\.[^/\\x00]+)";
+
+/** Patterns that several fields share; the reference calls them by a word. */
+export const patterns = {
+  duration: "^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$",
+  subdomain: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+  label: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+  relativePath: `^${segment}(/${segment})*$`,
+} as const;
+
 /** A duration as Go writes it: `90s`, `5m`, `1h30m`, `250ms`. */
 export const Duration = (description: string) =>
-  Type.String({ description, pattern: "^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$", maxLength: 32 });
+  Type.String({ description, pattern: patterns.duration, maxLength: 32 });
 
 /** The name of another object (RFC 1123 subdomain). */
 export const ObjectName = (description: string) =>
-  Type.String({
-    description,
-    minLength: 1,
-    maxLength: 253,
-    pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
-  });
+  Type.String({ description, minLength: 1, maxLength: 253, pattern: patterns.subdomain });
 
 /** A name that also fits into a label (RFC 1123 label). */
 export const LabelName = (description: string) =>
-  Type.String({ description, minLength: 1, maxLength: 63, pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$" });
+  Type.String({ description, minLength: 1, maxLength: 63, pattern: patterns.label });
 
 /**
  * A path below a directory: no leading `/`, no empty, `.` or `..` segment. RE2 has no look-ahead, so the reserved
  * directory `.kruntimes` is refused by admission and not by this pattern.
  */
-export const RelativePath = (description: string) => {
-  const segment = "([^/.\\x00][^/\\x00]*|\\.[^/.\\x00][^/\\x00]*|\\.\\.[^/\\x00]+)";
-  return Type.String({ description, minLength: 1, maxLength: 4096, pattern: `^${segment}(/${segment})*$` });
-};
+export const RelativePath = (description: string) =>
+  Type.String({ description, minLength: 1, maxLength: 4096, pattern: patterns.relativePath });
 
 /** The conditions of a status, told apart by type. */
 export const Conditions = () =>

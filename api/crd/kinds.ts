@@ -17,6 +17,7 @@ import {
   workflowRuns,
   workflows,
 } from "../resources.ts";
+import { patterns } from "../schema.ts";
 
 /** A column of `kubectl get`; those with priority 1 are shown by `-o wide` only. */
 export interface Column {
@@ -123,7 +124,7 @@ const runtime: KindEntry = {
   },
   name: {
     maxLength: maxRuntimeName,
-    pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+    pattern: patterns.label,
     why: "its Pods are named after it, with a hash and an id behind, and have at most 63 characters without dots",
   },
   scale: true,
