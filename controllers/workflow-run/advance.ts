@@ -1,0 +1,166 @@
+import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
+import type { JobStatus, StepStatus, WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
+import { hasEnded } from "#api/workflow-phases.ts";
+import { type JobEffect, type JobEvent, jobMachine, jobStatus, newJob, restoreJob } from "#machines/job.ts";
+import { settle } from "#machines/lib/settle.ts";
+import { restoreStep, type StepEffect, stepMachine, stepStatus } from "#machines/step.ts";
+import {
+  restoreWorkflowRun,
+  type WorkflowRunEffect,
+  type WorkflowRunEvent,
+  workflowRunMachine,
+  workflowRunStatus,
+} from "#machines/workflow-run.ts";
+import type { WorkflowPlan } from "#workflows/compile-workflow.ts";
+import type { JobContext } from "./job-context.ts";
+import { type Ending, observeJob } from "./observe-job.ts";
+import { observeRun } from "./observe-run.ts";
+import { maxStatusBytes, observeStep } from "./observe-step.ts";
+import type { Seen } from "./seen.ts";
+
+/** What is to be done once the status is stored, with the job that it is for. */
+export type Effect =
+  | (WorkflowRunEffect & { readonly job?: undefined })
+  | (JobEffect & { readonly job: string })
+  | (StepEffect & { readonly job: string });
+
+export interface Advanced {
+  readonly status: WorkflowRunStatus;
+  readonly changed: boolean;
+  readonly effects: readonly Effect[];
+}
+
+/**
+ * One pass over a WorkflowRun, bottom-up: steps, then their job, then the run, each by its own machine. Jobs are taken
+ * in an order in which every job comes after those it needs, so that whatever became possible happens in this pass.
+ */
+export function advance(seen: Seen, now: number): Advanced {
+  const before = restoreWorkflowRun(seen.run.status);
+  const effects = new Map<string, Effect>();
+  const add = (effect: Effect) => effects.set(JSON.stringify(effect), effect);
+
+  const settled = settle({
+    machine: workflowRunMachine,
+    snapshot: before,
+    observe: (snapshot): WorkflowRunEvent | undefined => {
+      const status = workflowRunStatus(snapshot);
+      const plan = seen.source.kind === "plan" && seen.source.compiled.ok ? seen.source.compiled.plan : undefined;
+      if (plan !== undefined && (status.phase === "Running" || status.phase === "Stopping")) {
+        const jobs = advanceJobs(seen, plan, status, now, add);
+        if (jobs !== status.jobs) return { type: "JOBS", jobs };
+      }
+      return observeRun(seen, status, now);
+    },
+  });
+  for (const effect of settled.effects) add(effect);
+  const ordered = [...effects.values()].sort((a, b) => order.indexOf(a.type) - order.indexOf(b.type));
+  return { status: workflowRunStatus(settled.snapshot), changed: settled.changed, effects: ordered };
+}
+
+/** A workspace comes before the Runs that name it, and a Run that is replaced goes before its successor comes. */
+const order: readonly Effect["type"][] = ["createSnapshot", "createWorkspace", "deleteRun", "createRun", "cancelRun"];
+
+/** The jobs after this pass; the same object when none has moved. */
+function advanceJobs(
+  seen: Seen,
+  plan: WorkflowPlan,
+  status: WorkflowRunStatus,
+  now: number,
+  add: (effect: Effect) => void,
+): Record<string, JobStatus> {
+  const jobs = status.jobs ?? {};
+  const ending = endingOf(status);
+  let after: Record<string, JobStatus> = jobs;
+  let running = Object.values(jobs).filter(({ phase }) => phase === "Running" || phase === "Stopping").length;
+  const limit = seen.run.spec.parallelism ?? Number.POSITIVE_INFINITY;
+  for (const id of plan.order) {
+    const job = plan.jobs.get(id);
+    const old = jobs[id] ?? newJob();
+    if (job === undefined || hasEnded(old.phase)) continue;
+    const context: JobContext = { seen, plan, job, jobs: after, now };
+    const next = advanceJob(context, old, ending, running < limit, add);
+    if (next === old) continue;
+    if (next.phase === "Running" && old.phase !== "Running") running++;
+    if (hasEnded(next.phase) && old.phase === "Running") running--;
+    after = { ...after, [id]: next };
+  }
+  return after;
+}
+
+function endingOf({ phase, message }: WorkflowRunStatus): Ending | undefined {
+  return phase === "Stopping" ? { reason: "TimedOut", message: message ?? "the run has to end" } : undefined;
+}
+
+function advanceJob(
+  context: JobContext,
+  old: JobStatus,
+  ending: Ending | undefined,
+  hasPlace: boolean,
+  add: (effect: Effect) => void,
+): JobStatus {
+  const id = context.job.id;
+  const stored = context.seen.run.status?.jobs?.[id];
+  const settled = settle({
+    machine: jobMachine,
+    snapshot: restoreJob(old),
+    observe: (snapshot): JobEvent | undefined => {
+      const status = jobStatus(snapshot);
+      if (status.phase === "Running" || status.phase === "Stopping") {
+        const { steps, artifacts, effects } = advanceSteps(context, status, stored);
+        for (const effect of effects) add({ ...effect, job: id });
+        if (steps !== undefined) return { type: "STEPS", steps, artifacts };
+      }
+      return observeJob(context, status, stored, ending, hasPlace);
+    },
+  });
+  for (const effect of settled.effects) add({ ...effect, job: id });
+  return settled.changed ? jobStatus(settled.snapshot) : old;
+}
+
+interface AdvancedSteps {
+  /** Undefined when no step has moved. */
+  readonly steps: StepStatus[] | undefined;
+  /** Of the child Runs that succeeded in this pass, in the order of the steps. */
+  readonly artifacts: readonly ArtifactRef[];
+  readonly effects: readonly StepEffect[];
+}
+
+/** Only the step at work and the one whose turn it is can move; the others are not even restored. */
+function advanceSteps(context: JobContext, job: JobStatus, stored: JobStatus | undefined): AdvancedSteps {
+  const effects: StepEffect[] = [];
+  const artifacts: ArtifactRef[] = [];
+  let steps = job.steps ?? [];
+  let room: number | undefined;
+  const roomLeft = () => {
+    room ??= maxStatusBytes - JSON.stringify(context.seen.run.status ?? {}).length;
+    return room;
+  };
+  for (const [index, plan] of context.job.steps.entries()) {
+    const old = steps[index];
+    if (old === undefined || hasEnded(old.phase)) continue;
+    const settled = settle({
+      machine: stepMachine,
+      snapshot: restoreStep(old),
+      observe: (snapshot) =>
+        observeStep(
+          context,
+          { ...job, steps },
+          plan,
+          stepStatus(snapshot),
+          stored?.steps?.find(({ name }) => name === plan.name),
+          roomLeft,
+        ),
+    });
+    effects.push(...settled.effects);
+    if (!settled.changed) break; // the steps after it have not had their turn
+    const next = stepStatus(settled.snapshot);
+    if (next.phase === "Succeeded") artifacts.push(...artifactsOf(context, next));
+    steps = steps.with(index, next);
+  }
+  return { steps: steps === job.steps ? undefined : steps, artifacts, effects };
+}
+
+function artifactsOf({ seen }: JobContext, step: StepStatus): readonly ArtifactRef[] {
+  const found = seen.runs.get(step.runName ?? "");
+  return found?.kind === "ours" ? (found.object.status?.artifactRefs ?? []) : [];
+}

@@ -1,0 +1,315 @@
+import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
+import type { Run } from "#api/kinds/run.ts";
+import type { WorkflowRun, WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
+import { type KubeObject, keyOf } from "#api/meta.ts";
+import { persistentWorkspaces, runs, workflowRuns } from "#api/resources.ts";
+import { hasEnded } from "#api/workflow-phases.ts";
+import type { ControllerDeps, Informers } from "#controllers/informers.ts";
+import { type Controller, createController } from "#kube/controller.ts";
+import { drive } from "#kube/drive.ts";
+import type { Informer } from "#kube/informer.ts";
+import { after, done, type Outcome } from "#kube/outcome.ts";
+import type { ResourceClient } from "#kube/resource.ts";
+import { isAlreadyExists, isConflict, isNotFound, StatusError } from "#kube/transport.ts";
+import { isChildOf } from "#workflows/child-meta.ts";
+import { childWorkspace } from "#workflows/child-workspace.ts";
+import { memberOf } from "#workflows/values.ts";
+import { advance, type Effect } from "./advance.ts";
+import { followUps } from "./follow-ups.ts";
+import { buildRun, type JobContext, workspaceNameOf } from "./job-context.ts";
+import { timeoutDeadline } from "./observe-run.ts";
+import { neverClaimed, sightingDelayMs } from "./observe-step.ts";
+import type { Found, Seen } from "./seen.ts";
+import { createSources } from "./source.ts";
+
+export interface WorkflowSettings {
+  /** TTL that the workspace of a job gets when the job is over, in seconds. */
+  readonly workspaceTtlSeconds: number;
+}
+
+/** What a process knows of a run beyond what is stored; losing it costs a little time and nothing else. */
+interface Memory {
+  /** When child Runs were first seen, by UID. */
+  readonly sightings: Map<string, number>;
+  /** Children that the API server would not have, by name. */
+  readonly refused: Map<string, string>;
+}
+
+/** Walks every WorkflowRun through its graph. It is the only writer of WorkflowRun status. */
+export function createWorkflowRunController(
+  deps: ControllerDeps,
+  informers: Informers,
+  settings: WorkflowSettings,
+): Controller {
+  const { client, clock } = deps;
+  const runClient = client.of(runs);
+  const workspaceClient = client.of(persistentWorkspaces);
+  const workflowRunClient = client.of(workflowRuns);
+  const sources = createSources(deps, informers);
+  const memories = new Map<string, Memory>();
+  const controller = createController({ name: "workflow-run", reconcile, workers: 8, ...deps });
+
+  informers.workflowRuns.onChange((old, next) => {
+    if (next !== undefined) controller.enqueue(keyOf(next));
+    else if (old?.metadata.uid !== undefined) {
+      memories.delete(old.metadata.uid);
+      sources.forget(old.metadata.uid);
+    }
+  });
+  informers.runs.onChange((old, next) => wakeOwner(next ?? old));
+  informers.workspaces.onChange((old, next) => wakeOwner(next ?? old));
+  informers.runtimes.onChange((old, next) => {
+    if (old !== undefined || next === undefined) return;
+    // A new Runtime is rare, and any run of its namespace may wait for it.
+    for (const run of informers.workflowRuns.values()) {
+      if (run.metadata.namespace === next.metadata.namespace && !hasEnded(run.status?.phase)) {
+        controller.enqueue(keyOf(run));
+      }
+    }
+  });
+
+  function wakeOwner(child: KubeObject | undefined): void {
+    const owner = child?.metadata.ownerReferences?.find((reference) => reference.controller);
+    if (owner?.kind === workflowRuns.kind) controller.enqueue(`${child?.metadata.namespace}/${owner.name}`);
+  }
+
+  function memoryOf(uid: string): Memory {
+    let memory = memories.get(uid);
+    if (memory === undefined) {
+      memory = { sightings: new Map(), refused: new Map() };
+      memories.set(uid, memory);
+    }
+    return memory;
+  }
+
+  function reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
+    return drive<Seen, WorkflowRunStatus, Effect | FollowUp>(
+      {
+        gather: () => gather(key),
+        step: (seen, now) => {
+          const { status, changed, effects } = advance(seen, now);
+          return { status, changed, effects: [...effects, { type: "followUp", status }] };
+        },
+        persist: async ({ run }, status) => {
+          informers.workflowRuns.noteWrite(await workflowRunClient.update({ ...run, status }, "status"));
+        },
+        run: (effect, seen) => (effect.type === "followUp" ? follow(seen, effect.status) : perform(effect, seen)),
+        nextWake,
+      },
+      clock,
+      signal,
+    );
+  }
+
+  async function gather(key: string): Promise<Seen | undefined> {
+    const run = informers.workflowRuns.get(key);
+    if (run === undefined || run.metadata.deletionTimestamp !== undefined) return undefined;
+    const { uid = "" } = run.metadata;
+    const ownRuns = informers.runs.byIndex("owner", uid);
+    const ownWorkspaces = informers.workspaces.byIndex("owner", uid);
+    if (hasEnded(run.status?.phase) && ownRuns.length === 0 && ownWorkspaces.length === 0) return undefined;
+    const memory = memoryOf(uid);
+    for (const child of ownRuns) {
+      const childUid = child.metadata.uid ?? "";
+      if (!memory.sightings.has(childUid)) memory.sightings.set(childUid, clock.now());
+    }
+    const source = await sources.of(run);
+    const seen: Seen = {
+      run,
+      source,
+      runs: await find(run, ownRuns, namedRuns(run), informers.runs, runClient),
+      workspaces: await find(run, ownWorkspaces, namedWorkspaces(run, source), informers.workspaces, workspaceClient),
+      runtimeOf: (name) => informers.runtimes.get(`${run.metadata.namespace}/${name}`),
+      refused: memory.refused,
+      sightings: memory.sightings,
+    };
+    return seen;
+  }
+
+  /**
+   * Our children, and what stands under the names that the stored status expects. A name that no cache knows is read
+   * live, since what follows from its absence cannot be taken back.
+   */
+  async function find<T extends KubeObject>(
+    owner: WorkflowRun,
+    own: readonly T[],
+    names: readonly string[],
+    informer: Informer<T>,
+    live: ResourceClient<T>,
+  ): Promise<Map<string, Found<T>>> {
+    const found = new Map<string, Found<T>>(own.map((object) => [object.metadata.name, { kind: "ours", object }]));
+    const { namespace } = owner.metadata;
+    await Promise.all(
+      names
+        .filter((name) => !found.has(name))
+        .map(async (name) => {
+          const object = informer.get(`${namespace}/${name}`) ?? (await getOrNothing(live, { namespace, name }));
+          if (object === undefined) found.set(name, { kind: "absent" });
+          else found.set(name, isChildOf(object, owner) ? { kind: "ours", object } : { kind: "foreign" });
+        }),
+    );
+    return found;
+  }
+
+  async function perform(effect: Effect, seen: Seen): Promise<void> {
+    const { namespace } = seen.run.metadata;
+    switch (effect.type) {
+      case "createSnapshot":
+        return sources.freeze(seen.run, effect.name);
+      case "createWorkspace": {
+        const context = contextOf(seen, effect.job);
+        if (context === undefined) return;
+        const { attempt, collision } = effect;
+        const workspace = childWorkspace({ owner: seen.run, job: context.job, jobAttempt: attempt, collision });
+        return create(seen, workspace, workspaceClient, informers.workspaces);
+      }
+      case "createRun": {
+        const run = plannedRun(seen, effect.job, effect.step);
+        if (run !== undefined) await create(seen, run, runClient, informers.runs);
+        return;
+      }
+      case "deleteRun": {
+        const run = await getOrNothing(runClient, { namespace, name: effect.runName });
+        if (run !== undefined && isChildOf(run, seen.run) && neverClaimed(run)) await deleteUnclaimed(run);
+        return;
+      }
+      case "cancelRun": {
+        const run = await getOrNothing(runClient, { namespace, name: effect.runName });
+        if (run !== undefined && isChildOf(run, seen.run)) await cancel(run, seen);
+        return;
+      }
+      default:
+        effect satisfies never;
+    }
+  }
+
+  /** The Run of a step as the status that was just stored names it. */
+  function plannedRun(seen: Seen, jobId: string, stepName: string): Run | undefined {
+    const stored = informers.workflowRuns.get(keyOf(seen.run)) ?? seen.run;
+    const context = contextOf({ ...seen, run: stored }, jobId);
+    const job = memberOf(stored.status?.jobs, jobId);
+    const plan = context?.job.steps.find(({ name }) => name === stepName);
+    const step = job?.steps?.find(({ name }) => name === stepName);
+    if (context === undefined || job === undefined || plan === undefined || step === undefined) return undefined;
+    const built = buildRun(context, job, plan, { stepAttempt: step.attempt ?? 1, collision: step.collision ?? 0 });
+    return built.ok ? built.run : undefined;
+  }
+
+  function contextOf(seen: Seen, id: string): JobContext | undefined {
+    if (seen.source.kind !== "plan" || !seen.source.compiled.ok) return undefined;
+    const { plan } = seen.source.compiled;
+    const job = plan.jobs.get(id);
+    return job && { seen, plan, job, jobs: seen.run.status?.jobs ?? {}, now: clock.now() };
+  }
+
+  /** Creates a child. One that exists is looked at in the next pass; one that is refused is remembered for it. */
+  async function create<T extends KubeObject>(
+    seen: Seen,
+    object: T,
+    live: ResourceClient<T>,
+    informer: Informer<T>,
+  ): Promise<void> {
+    try {
+      informer.noteWrite(await live.create(object));
+    } catch (error) {
+      if (isAlreadyExists(error)) return;
+      if (!(error instanceof StatusError) || !isRefusal(error)) throw error;
+      memoryOf(seen.run.metadata.uid ?? "").refused.set(object.metadata.name, error.message);
+      controller.enqueue(keyOf(seen.run));
+    }
+  }
+
+  async function deleteUnclaimed(run: Run): Promise<void> {
+    const { uid, resourceVersion } = run.metadata;
+    try {
+      await runClient.delete(run.metadata, { preconditions: { uid, resourceVersion } });
+      informers.runs.noteDelete(run);
+    } catch (error) {
+      // Changed meanwhile: it is no step's Run any more, so the follow-up asks it to end.
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    }
+  }
+
+  async function cancel(run: Run, seen: Seen): Promise<void> {
+    if (run.spec.termination !== undefined) return;
+    const message = seen.run.status?.message ?? `WorkflowRun ${seen.run.metadata.name} needs it no longer`;
+    const patch = { metadata: { uid: run.metadata.uid }, spec: { termination: { mode: "Immediate", message } } };
+    await patchChild(runClient, informers.runs, run, patch);
+  }
+
+  async function follow(seen: Seen, status: WorkflowRunStatus): Promise<void> {
+    const { abandoned, unneeded } = followUps(seen, status);
+    for (const run of abandoned) await cancel(run, seen);
+    const spec = { ttlSecondsAfterUnused: settings.workspaceTtlSeconds };
+    for (const workspace of unneeded) {
+      await patchChild(workspaceClient, informers.workspaces, workspace, {
+        metadata: { uid: workspace.metadata.uid },
+        spec,
+      });
+    }
+  }
+
+  function nextWake(status: WorkflowRunStatus, seen: Seen, now: number): Outcome {
+    if (status.phase === "Pending" && seen.source.kind === "unfrozen") return after(0, "start from the frozen copy");
+    const deadlines: number[] = [];
+    const timeout = timeoutDeadline(seen, status);
+    if (timeout !== undefined) deadlines.push(timeout);
+    for (const found of seen.runs.values()) {
+      const since = found.kind === "ours" ? seen.sightings.get(found.object.metadata.uid ?? "") : undefined;
+      if (since !== undefined && since + sightingDelayMs > now) deadlines.push(since + sightingDelayMs);
+    }
+    return deadlines.length === 0 ? done : after(Math.min(...deadlines) - now, "timeout, or a child Run to write down");
+  }
+
+  /** Names of the Runs that the stored status has and that are not over. */
+  function namedRuns(run: WorkflowRun): string[] {
+    const steps = Object.values(run.status?.jobs ?? {}).flatMap((job) => job.steps ?? []);
+    return steps.flatMap((step) => (!hasEnded(step.phase) && step.runName !== undefined ? [step.runName] : []));
+  }
+
+  function namedWorkspaces(run: WorkflowRun, source: Seen["source"]): string[] {
+    if (source.kind !== "plan" || !source.compiled.ok) return [];
+    const { jobs } = source.compiled.plan;
+    return Object.entries(run.status?.jobs ?? {}).flatMap(([id, status]) => {
+      const job = jobs.get(id);
+      const needs = status.phase === "Queued" || status.phase === "Running";
+      return job !== undefined && needs ? [workspaceNameOf({ seen: { run }, job }, status)] : [];
+    });
+  }
+
+  return controller;
+}
+
+interface FollowUp {
+  readonly type: "followUp";
+  readonly status: WorkflowRunStatus;
+}
+
+/** Answers that will not change by asking again: the object is bad, or this controller may not create it. */
+const isRefusal = (error: StatusError) =>
+  error.code === 400 || error.code === 403 || error.code === 413 || error.code === 422;
+
+async function getOrNothing<T extends KubeObject>(
+  client: ResourceClient<T>,
+  ref: { namespace: string | undefined; name: string },
+): Promise<T | undefined> {
+  try {
+    return await client.get(ref);
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+async function patchChild<T extends PersistentWorkspace | Run>(
+  client: ResourceClient<T>,
+  informer: Informer<T>,
+  child: T,
+  patch: unknown,
+): Promise<void> {
+  try {
+    informer.noteWrite(await client.patch(child.metadata, patch));
+  } catch (error) {
+    if (!isNotFound(error) && !isConflict(error)) throw error; // gone, or a namesake
+  }
+}

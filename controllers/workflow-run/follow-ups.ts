@@ -1,0 +1,41 @@
+import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
+import type { Run } from "#api/kinds/run.ts";
+import type { WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
+import { labels } from "#api/labels.ts";
+import { isTerminal } from "#api/runs.ts";
+import { hasEnded } from "#api/workflow-phases.ts";
+import { isActive } from "#machines/derive.ts";
+import type { Seen } from "./seen.ts";
+
+/** What follows from a stored status for objects that it has no step or job for any more. */
+export interface FollowUps {
+  /** Child Runs that nobody waits for: replaced, or of a step that was given up. They are asked to end. */
+  readonly abandoned: readonly Run[];
+  /** Workspaces of job attempts that are over: they get their TTL now, and not before. */
+  readonly unneeded: readonly PersistentWorkspace[];
+}
+
+export function followUps(seen: Seen, status: WorkflowRunStatus): FollowUps {
+  const wanted = new Set<string>();
+  for (const job of Object.values(status.jobs ?? {})) {
+    for (const step of job.steps ?? []) if (isActive(step) && step.runName !== undefined) wanted.add(step.runName);
+  }
+  const abandoned: Run[] = [];
+  for (const found of seen.runs.values()) {
+    if (found.kind !== "ours") continue;
+    const { object } = found;
+    if (isTerminal(object.status?.phase) || object.metadata.deletionTimestamp !== undefined) continue;
+    if (object.spec.termination === undefined && !wanted.has(object.metadata.name)) abandoned.push(object);
+  }
+  const unneeded: PersistentWorkspace[] = [];
+  for (const found of seen.workspaces.values()) {
+    if (found.kind !== "ours") continue;
+    const { object } = found;
+    const job = status.jobs?.[object.metadata.labels?.[labels.job] ?? ""];
+    const isOver = job === undefined ? hasEnded(status.phase) : hasEnded(job.phase);
+    if (isOver && object.spec.ttlSecondsAfterUnused === undefined && object.metadata.deletionTimestamp === undefined) {
+      unneeded.push(object);
+    }
+  }
+  return { abandoned, unneeded };
+}

@@ -1,0 +1,63 @@
+import type { JobStatus } from "#api/kinds/workflow-run.ts";
+import { resolveArtifacts } from "#workflows/artifacts.ts";
+import { type ChildRunResult, childRun, childRunNameOf } from "#workflows/child-run.ts";
+import { childWorkspaceName } from "#workflows/child-workspace.ts";
+import type { JobPlan, StepPlan, WorkflowPlan } from "#workflows/compile-workflow.ts";
+import { runtimeLanguage } from "#workflows/script/language.ts";
+import { contextValues } from "#workflows/values.ts";
+import type { Seen } from "./seen.ts";
+
+export type Jobs = Readonly<Record<string, JobStatus>>;
+
+/** What the decisions about one job look at. */
+export interface JobContext {
+  readonly seen: Seen;
+  readonly plan: WorkflowPlan;
+  readonly job: JobPlan;
+  /** All jobs as this pass has left them so far; producers come before consumers. */
+  readonly jobs: Jobs;
+  readonly now: number;
+}
+
+/** Name of the workspace of the current attempt of a job. */
+export function workspaceNameOf(
+  { seen, job }: { readonly seen: Pick<Seen, "run">; readonly job: JobPlan },
+  status: JobStatus,
+): string {
+  return childWorkspaceName({
+    owner: seen.run,
+    job,
+    jobAttempt: status.attempt ?? 1,
+    collision: status.collision ?? 0,
+  });
+}
+
+interface StepIdentity {
+  readonly stepAttempt: number;
+  readonly collision: number;
+}
+
+/** Name of the child Run of a step. */
+export function runNameOf(context: JobContext, status: JobStatus, step: StepPlan, id: StepIdentity): string {
+  const { seen, job } = context;
+  return childRunNameOf({ owner: seen.run, job, step, jobAttempt: status.attempt ?? 1, ...id });
+}
+
+/** The child Run of a step, built from the statuses of this pass. */
+export function buildRun(context: JobContext, status: JobStatus, step: StepPlan, id: StepIdentity): ChildRunResult {
+  const { seen, job, jobs } = context;
+  const runtime = seen.runtimeOf(job.runsOn);
+  const artifacts = resolveArtifacts(job, jobs);
+  if (!artifacts.ok) return artifacts;
+  return childRun({
+    owner: seen.run,
+    job,
+    step,
+    jobAttempt: status.attempt ?? 1,
+    ...id,
+    workspace: workspaceNameOf(context, status),
+    language: runtime && runtimeLanguage(runtime.spec),
+    values: contextValues(job, { ...jobs, [job.id]: status }),
+    artifactInputs: artifacts.inputs.get(step.name) ?? [],
+  });
+}

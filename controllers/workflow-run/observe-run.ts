@@ -1,0 +1,77 @@
+import { parseDuration } from "#api/duration.ts";
+import type { WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
+import { parseTime } from "#api/time.ts";
+import { workflowRunEvent } from "#machines/derive.ts";
+import type { WorkflowRunEvent } from "#machines/workflow-run.ts";
+import { formatErrors } from "#workflows/field-error.ts";
+import type { Seen } from "./seen.ts";
+
+/** What is due for a WorkflowRun whose jobs are as `status` says. */
+export function observeRun(seen: Seen, status: WorkflowRunStatus, now: number): WorkflowRunEvent | undefined {
+  switch (status.phase) {
+    case "Pending":
+      return observePending(seen, now);
+    case "Running":
+      return workflowRunEvent(status, now) ?? observeTimeout(seen, status, now) ?? observeWorkspaces(seen, status, now);
+    default:
+      return workflowRunEvent(status, now);
+  }
+}
+
+function observePending({ source }: Seen, now: number): WorkflowRunEvent {
+  switch (source.kind) {
+    case "missing":
+      return { type: "INVALID", reason: "WorkflowNotFound", message: `there is no Workflow ${source.workflow}`, now };
+    case "collision": {
+      const message = `a ControllerRevision named ${source.name} exists and belongs to somebody else; delete it`;
+      return { type: "INVALID", reason: "NameCollision", message, now };
+    }
+    case "unfrozen":
+      return { type: "FREEZE", name: source.name };
+    case "plan": {
+      const { compiled, snapshotRef } = source;
+      if (!compiled.ok)
+        return { type: "INVALID", reason: "InvalidWorkflow", message: formatErrors(compiled.errors), now };
+      const jobs = compiled.plan.order;
+      return { type: "START", jobs, ...(snapshotRef === undefined ? {} : { snapshotRef }), now };
+    }
+    default:
+      return source satisfies never;
+  }
+}
+
+/** When the run is out of time; undefined without a limit. */
+export function timeoutDeadline({ run }: Seen, status: WorkflowRunStatus): number | undefined {
+  const timeout = parseDuration(run.spec.timeout);
+  const start = parseTime(status.startTime);
+  return status.phase !== "Running" || timeout === undefined || start === undefined ? undefined : start + timeout;
+}
+
+function observeTimeout(seen: Seen, status: WorkflowRunStatus, now: number): WorkflowRunEvent | undefined {
+  const deadline = timeoutDeadline(seen, status);
+  if (deadline === undefined || now < deadline) return undefined;
+  return { type: "TIME_OUT", message: `the run took longer than ${seen.run.spec.timeout}`, now };
+}
+
+/** Whether jobs wait for a place for their files. Which Pod that is stays out of the status. */
+function observeWorkspaces(seen: Seen, status: WorkflowRunStatus, now: number): WorkflowRunEvent | undefined {
+  const waits: string[] = [];
+  for (const found of seen.workspaces.values()) {
+    if (found.kind !== "ours") continue;
+    const { phase = "Pending", reason, message } = found.object.status ?? {};
+    const job = found.object.metadata.labels?.["workflows.kruntimes.io/job"];
+    const jobPhase = status.jobs?.[job ?? ""]?.phase;
+    if (phase === "Pending" && reason !== undefined && (jobPhase === "Running" || jobPhase === "Queued")) {
+      waits.push(`job ${job} waits for a place for its files: ${message ?? reason}`);
+    }
+  }
+  if (waits.length === 0) {
+    const waited = status.conditions?.some(({ type, status: holds }) => type === "WorkspaceReady" && holds === "False");
+    return waited ? { type: "WORKSPACE_READY", now } : undefined;
+  }
+  const message = waits.sort().join("; ");
+  const said = status.conditions?.some(
+    (each) => each.type === "WorkspaceReady" && each.status === "False" && each.message === message,
+  );
+  return said ? undefined : { type: "WORKSPACE_WAITS", message, now };
+}

@@ -1,0 +1,35 @@
+import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
+import type { Run } from "#api/kinds/run.ts";
+import type { Runtime } from "#api/kinds/runtime.ts";
+import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
+import type { Compiled, WorkflowPlan } from "#workflows/compile-workflow.ts";
+
+/** An object under a name that we need: ours, somebody else's, or nobody's (confirmed by a live read). */
+export type Found<T> =
+  | { readonly kind: "ours"; readonly object: T }
+  | { readonly kind: "foreign" }
+  | { readonly kind: "absent" };
+
+/** Where the graph of the run comes from. */
+export type Source =
+  /** Inline jobs, or a frozen copy of the Workflow. */
+  | { readonly kind: "plan"; readonly compiled: Compiled<WorkflowPlan>; readonly snapshotRef?: string }
+  /** The Workflow is there and compiles; its copy is not made yet. */
+  | { readonly kind: "unfrozen"; readonly name: string }
+  | { readonly kind: "missing"; readonly workflow: string }
+  | { readonly kind: "collision"; readonly name: string };
+
+/** Everything that one pass over a WorkflowRun decides on. */
+export interface Seen {
+  readonly run: WorkflowRun;
+  readonly source: Source;
+  /** Child Runs by name: all that the stored status names, and all others that belong to this run. */
+  readonly runs: ReadonlyMap<string, Found<Run>>;
+  /** Job workspaces by name, as for Runs. */
+  readonly workspaces: ReadonlyMap<string, Found<PersistentWorkspace>>;
+  runtimeOf(name: string): Runtime | undefined;
+  /** Answers of the API server to children that it would not have, by name. */
+  readonly refused: ReadonlyMap<string, string>;
+  /** When this process first saw a child Run, by UID, milliseconds since the epoch. */
+  readonly sightings: ReadonlyMap<string, number>;
+}

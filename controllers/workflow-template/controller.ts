@@ -1,0 +1,71 @@
+import { setCondition } from "#api/conditions.ts";
+import type { Action, TemplateStatus, Workflow } from "#api/kinds/workflow.ts";
+import { type KubeObject, keyOf } from "#api/meta.ts";
+import { actions, workflows } from "#api/resources.ts";
+import type { ControllerDeps, Informers } from "#controllers/informers.ts";
+import { type Controller, createController } from "#kube/controller.ts";
+import type { Informer } from "#kube/informer.ts";
+import { done, type Outcome } from "#kube/outcome.ts";
+import type { ResourceType } from "#kube/resource.ts";
+import { isNotFound } from "#kube/transport.ts";
+import { compileAction, compileWorkflow } from "#workflows/compile-workflow.ts";
+import { type FieldError, formatErrors } from "#workflows/field-error.ts";
+
+/** Result of compiling one template: what the condition Valid says. */
+export type Verdict = { readonly ok: true } | { readonly ok: false; readonly errors: readonly FieldError[] };
+
+/** The status of a template after compiling it, or undefined when it says that already. */
+export function templateStatus(object: Workflow | Action, verdict: Verdict, now: number): TemplateStatus | undefined {
+  const observedGeneration = object.metadata.generation ?? 0;
+  const says = verdict.ok
+    ? ({ status: "True", reason: "Valid", message: "the template compiles" } as const)
+    : ({ status: "False", reason: "Invalid", message: formatErrors(verdict.errors) } as const);
+  const old = object.status?.conditions ?? [];
+  const conditions = setCondition(old, { type: "Valid", ...says, observedGeneration }, now);
+  if (conditions === old && object.status?.observedGeneration === observedGeneration) return undefined;
+  return { observedGeneration, conditions: [...conditions] };
+}
+
+/** Compiles every Workflow and Action when it is created or changed, and says in condition Valid what came of it. */
+export function createWorkflowTemplate(deps: ControllerDeps, informers: Informers): Controller {
+  const controller = createController({ name: "workflow-template", reconcile, ...deps });
+  for (const [kind, informer] of [
+    ["workflow", informers.workflows],
+    ["action", informers.actions],
+  ] as const) {
+    informer.onChange((old, next) => {
+      // Our own status write changes no generation.
+      if (next !== undefined && next.metadata.generation !== old?.metadata.generation) {
+        controller.enqueue(`${kind}/${keyOf(next)}`);
+      }
+    });
+  }
+
+  async function reconcile(key: string): Promise<Outcome> {
+    const [kind, ...rest] = key.split("/");
+    const name = rest.join("/");
+    if (kind === "workflow") {
+      return judge(workflows, informers.workflows, informers.workflows.get(name), ({ spec }) => compileWorkflow(spec));
+    }
+    return judge(actions, informers.actions, informers.actions.get(name), ({ spec }) => compileAction(spec));
+  }
+
+  async function judge<T extends (Workflow | Action) & KubeObject>(
+    resource: ResourceType<T>,
+    informer: Informer<T>,
+    object: T | undefined,
+    compile: (object: T) => Verdict,
+  ): Promise<Outcome> {
+    if (object === undefined || object.metadata.deletionTimestamp !== undefined) return done;
+    const status = templateStatus(object, compile(object), deps.clock.now());
+    if (status === undefined) return done;
+    try {
+      informer.noteWrite(await deps.client.of(resource).update({ ...object, status }, "status"));
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+    return done;
+  }
+
+  return controller;
+}

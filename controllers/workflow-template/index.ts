@@ -1,0 +1,1 @@
+export { createWorkflowTemplate } from "./controller.ts";
