@@ -1,6 +1,7 @@
 import type { Run } from "#api/kinds/run.ts";
 import type { JobStatus, StepStatus } from "#api/kinds/workflow-run.ts";
 import type { RunFailureReason } from "#api/reasons.ts";
+import { timestamp } from "#api/time.ts";
 import { nextStep } from "#machines/derive.ts";
 import type { StepEvent } from "#machines/step.ts";
 import { cannotStartReasons, type RunEnd } from "#machines/step-status.ts";
@@ -140,7 +141,7 @@ function observeProgress(run: Run, since: number, now: number): StepEvent | unde
   if (!waits && now - since < sightingDelayMs) return undefined;
   return {
     type: "RUN_SEEN",
-    startTime: startTime ?? run.metadata.creationTimestamp ?? "",
+    startTime: startTime ?? run.metadata.creationTimestamp ?? timestamp(since),
     ...(waits ? { reason, ...(message === undefined ? {} : { message }) } : {}),
   };
 }
