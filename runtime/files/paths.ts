@@ -68,8 +68,7 @@ function checkSegment(path: string, segment: string): PathViolation | undefined 
   if (segment === "." || segment === "..") {
     return { message: `"${path}" has the segment "${segment}"`, advice: `Write the path without "${segment}".` };
   }
-  // Volumes that fold case would take these for the same directory.
-  if (segment.normalize("NFKC").toLowerCase() === reservedName) {
+  if (fold(segment) === reservedName) {
     return {
       message: `"${path}" uses the reserved name ${reservedName}`,
       advice: "Choose another name: the platform keeps its own files there.",
@@ -82,6 +81,14 @@ function checkSegment(path: string, segment: string): PathViolation | undefined 
     };
   }
   return undefined;
+}
+
+/** Volumes that fold case, or skip invisible characters, would take such names for the same directory. */
+function fold(name: string): string {
+  return name
+    .normalize("NFKC")
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, "")
+    .toLowerCase();
 }
 
 function shorten(path: string): string {
