@@ -177,6 +177,10 @@ export function createLeaseElection(options: LeaseOptions): LeaseElection {
     async run(lead, signal) {
       let renewedAt = await acquire(signal);
       if (renewedAt === undefined) return false;
+      if (signal.aborted) {
+        await release();
+        return false;
+      }
       logger.info("leading", { lease: title, identity });
 
       const lost = new AbortController();
@@ -191,7 +195,6 @@ export function createLeaseElection(options: LeaseOptions): LeaseElection {
       };
       const stop = () => ending.abort(new Error("shutting down", { cause: signal.reason }));
       signal.addEventListener("abort", stop, { once: true });
-      if (signal.aborted) stop();
 
       const until = () => (renewedAt ?? 0) + renewDeadlineMs;
       let cancelDeadline = () => {};
