@@ -1,4 +1,5 @@
 /** What each move of a job writes: pure functions from the fields before to the fields after. */
+import { jsonEqual } from "#api/json.ts";
 import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
 import type { JobStatus, StepStatus } from "#api/kinds/workflow-run.ts";
 import type { Reason } from "#api/reasons.ts";
@@ -44,11 +45,10 @@ export function start(fields: JobFields, { now }: { now: number }): JobFields {
   return { ...fields, startTime: timestamp(now) };
 }
 
-/** Whether taking the steps over would change anything. Machines keep unchanged steps by reference, so that is compared. */
+/** Whether taking the steps over would change anything. */
 export function stepsChanged(fields: JobFields, { steps, artifacts = [] }: Steps): boolean {
-  const old = fields.steps ?? [];
-  if (old.length !== steps.length || steps.some((each, index) => each !== old[index])) return true;
-  return artifacts.some((artifact) => fields.artifacts?.[artifact.name] !== artifact);
+  if (!jsonEqual(fields.steps ?? [], steps)) return true;
+  return artifacts.some((artifact) => !jsonEqual(fields.artifacts?.[artifact.name], artifact));
 }
 
 /** Takes the steps over; the latest successful step wins a name among the artifacts. */

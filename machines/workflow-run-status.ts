@@ -1,5 +1,6 @@
 /** What each move of a WorkflowRun writes: pure functions from the fields before to the fields after. */
 import { type ConditionState, findCondition, setCondition } from "#api/conditions.ts";
+import { jsonEqual } from "#api/json.ts";
 import type { JobStatus, WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
 import type { Condition } from "#api/meta.ts";
 import type { Reason } from "#api/reasons.ts";
@@ -48,11 +49,9 @@ export function start(
   };
 }
 
-/** Whether {@link setJobs} would change anything. Machines keep unchanged jobs by reference, so that is compared. */
+/** Whether {@link setJobs} would change anything. */
 export function jobsChanged(fields: WorkflowRunFields, jobs: Jobs): boolean {
-  const old = fields.jobs ?? {};
-  const ids = Object.keys(jobs);
-  return ids.length !== Object.keys(old).length || ids.some((id) => jobs[id] !== old[id]);
+  return !jsonEqual(fields.jobs ?? {}, jobs);
 }
 
 export function setJobs(fields: WorkflowRunFields, jobs: Jobs): WorkflowRunFields {

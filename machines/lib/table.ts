@@ -1,5 +1,4 @@
 import type { ChartModel } from "./describe.ts";
-import type { Writer } from "./meta.ts";
 import { movesByWriter } from "./writers.ts";
 
 /** A Markdown table; `|` in a cell is escaped. */
@@ -43,7 +42,7 @@ export function writerTable(model: ChartModel): string {
     Object.entries(moves)
       .map(([from, to]) => [from, to.filter((each) => each !== from)] as const)
       .filter(([, to]) => to.length > 0)
-      .map(([from, to]) => [writer satisfies string as Writer, code(from), to.map(code).join(", ")]),
+      .map(([from, to]) => [writer, code(from), to.map(code).join(", ")]),
   );
   return markdownTable(["Writer", "From", "To"], rows);
 }
