@@ -1,19 +1,16 @@
 import { stringify } from "yaml";
 import { customResourceDefinition } from "#api/crd/crd.ts";
-import { type Kind, kinds } from "#api/crd/kinds.ts";
+import { kinds } from "#api/crd/kinds.ts";
 import { group } from "#api/labels.ts";
 import type { CelRule } from "#api/schema.ts";
+import { statusRules } from "#machines/status-rules.ts";
 
-/** The rules that the statecharts put on `status`. */
-export function transitionRule(_kind: Kind): CelRule | undefined {
-  return undefined;
-}
-
-/** crds/*.yaml: one CustomResourceDefinition for each kind. */
+/** crds/*.yaml: one CustomResourceDefinition for each kind, with the moves that its statechart allows. */
 export function renderCrds(): Map<string, string> {
   const files = new Map<string, string>();
+  const rules: Readonly<Record<string, CelRule>> = statusRules();
   for (const [kind, entry] of Object.entries(kinds)) {
-    const crd = customResourceDefinition(entry, transitionRule(kind as Kind));
+    const crd = customResourceDefinition(entry, rules[kind]);
     // kubectl reads YAML 1.1, where a bare `on` or `n` is a truth value; long lines stay whole so that diffs are small.
     const text = stringify(crd, { version: "1.1", lineWidth: 0, aliasDuplicateObjects: false });
     files.set(
