@@ -99,3 +99,32 @@ export function getPath(value: unknown, path: readonly string[]): unknown {
   }
   return current;
 }
+
+/**
+ * `next` with every part that equals the one in `old` replaced by that one. Unchanged parts can then be told by
+ * identity, are stored once, and need no second validation.
+ */
+export function shareJson(next: unknown, old: unknown): unknown {
+  if (next === old) return old;
+  if (Array.isArray(next)) {
+    if (!Array.isArray(old)) return next;
+    let same = next.length === old.length;
+    const shared = next.map((item: unknown, index) => {
+      const part = shareJson(item, old[index]);
+      same &&= part === old[index];
+      return part;
+    });
+    return same ? old : shared;
+  }
+  if (!isObject(next) || !isObject(old)) return next;
+  const keys = Object.keys(next);
+  let same = keys.length === Object.keys(old).length;
+  const shared: JsonObject = {};
+  for (const key of keys) {
+    const before = getOwn(old, key);
+    const part = shareJson(getOwn(next, key), before);
+    same &&= part === before && Object.hasOwn(old, key);
+    setOwn(shared, key, part);
+  }
+  return same ? old : shared;
+}

@@ -2,6 +2,7 @@ import { type FieldError, invalid, required } from "../field-errors.ts";
 import { getPath, type JsonObject } from "../json.ts";
 import type { Draft, StoredObject } from "../types.ts";
 import { type BuiltinKind, defineKind } from "./define.ts";
+import { encodeOnce } from "./encode-once.ts";
 
 /**
  * Events, stored once in the form of core/v1 and served as `v1` and `events.k8s.io/v1`. Only names differ: what one
@@ -47,7 +48,7 @@ const eventsKind = defineKind({
   group: "events.k8s.io",
   version: "v1",
   admit: (draft) => rename(draft, 0, "v1") as Draft,
-  encode: encodeOnce,
+  encode: encodeOnce((object) => rename(object, 1, "events.k8s.io/v1")),
   validate(draft, old) {
     const errors = validateRegarding(draft, "regarding");
     return old === undefined ? [...errors, ...validateNew(draft)] : errors;
@@ -75,18 +76,6 @@ function rename(object: StoredObject | Draft, from: 0 | 1, apiVersion: string): 
     result[name] = value;
   }
   result.apiVersion = apiVersion;
-  return result;
-}
-
-const encoded = new WeakMap<StoredObject, StoredObject>();
-
-/** Many watchers read the same event: it is converted once. */
-function encodeOnce(object: StoredObject): StoredObject {
-  let result = encoded.get(object);
-  if (result === undefined) {
-    result = Object.freeze(rename(object, 1, "events.k8s.io/v1")) as StoredObject;
-    encoded.set(object, result);
-  }
   return result;
 }
 

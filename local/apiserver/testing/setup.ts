@@ -36,10 +36,24 @@ export const widgets: ResourceType<Widget> = {
   namespaced: true,
 };
 
+const openSchema: SchemaSource = {
+  type: "object",
+  properties: {
+    spec: {
+      type: "object",
+      properties: { color: { type: "string" } },
+      "x-kubernetes-preserve-unknown-fields": true,
+    },
+    status: {
+      type: "object",
+      properties: { phase: { type: "string" } },
+      "x-kubernetes-preserve-unknown-fields": true,
+    },
+  },
+};
+
 /** A CRD for {@link Widget}; `schema` replaces the schema of the whole object. */
-export function widgetCrd(
-  schema: SchemaSource = { type: "object", "x-kubernetes-preserve-unknown-fields": true },
-): CustomResourceDefinition {
+export function widgetCrd(schema: SchemaSource = openSchema): CustomResourceDefinition {
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
@@ -55,7 +69,9 @@ export function widgetCrd(
           storage: true,
           schema: { openAPIV3Schema: schema },
           subresources: { status: {} },
-          selectableFields: [{ jsonPath: ".spec.color" }, { jsonPath: ".status.phase" }],
+          ...(schema === openSchema
+            ? { selectableFields: [{ jsonPath: ".spec.color" }, { jsonPath: ".status.phase" }] }
+            : {}),
         },
       ],
     },

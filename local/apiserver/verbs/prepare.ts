@@ -2,7 +2,7 @@ import { admit } from "../admission.ts";
 import type { Context } from "../context.ts";
 import { badRequest, invalidObject } from "../errors.ts";
 import type { FieldError } from "../field-errors.ts";
-import { equalJson, freezeJson } from "../json.ts";
+import { equalJson, freezeJson, shareJson } from "../json.ts";
 import { inheritMetadata, validateMetadata, validateMetadataUpdate } from "../metadata.ts";
 import type { Draft, ReadonlyDraft, StoredObject, Target, VerbRequest } from "../types.ts";
 
@@ -53,7 +53,7 @@ export function prepareUpdate(target: Target, draft: Draft, old: StoredObject): 
 
 function shareUnchanged(draft: Draft, old: StoredObject): void {
   for (const key of Object.keys(draft)) {
-    if (key !== "metadata" && draft[key] !== old[key] && equalJson(draft[key], old[key])) draft[key] = old[key];
+    if (key !== "metadata") draft[key] = shareJson(draft[key], old[key]);
   }
 }
 
