@@ -263,7 +263,7 @@ export class Engine implements Waker {
     this.#counters.placed++;
     this.#busy.add(run.uid);
     this.#unqueue(run.uid);
-    this.#queue.noteOvertaking(run, key);
+    this.#queue.noteOvertaking(run, key, maxOvertaken);
     this.#apply(this.#ledger.assume(run, key, (object.status?.assignmentEpoch ?? 0) + 1));
     return { run, intent: { kind: "assign", pod: view.name, podUID: view.uid } };
   }

@@ -92,14 +92,18 @@ export class PoolQueue {
     return woken;
   }
 
-  /** A Run was placed on a Pod: those before it that wait for room there, or anywhere, were overtaken. */
-  noteOvertaking(placed: Workload, podKey: string): void {
+  /**
+   * A Run was placed on a Pod: those before it that wait for room there, or anywhere, were overtaken. Each time that happened
+   * `limit` times to one of them it is tried again, so that a Pod can be kept free for it.
+   */
+  noteOvertaking(placed: Workload, podKey: string, limit: number): void {
     for (const topic of [capacityTopic, podTopic(podKey)]) {
-      for (const cls of this.#topics.get(topic) ?? []) {
+      for (const cls of [...(this.#topics.get(topic) ?? [])]) {
         const head = cls.head();
-        if (head !== undefined && cls.blocked?.reason === "InsufficientCapacity" && isBefore(head.run, placed)) {
-          head.overtaken++;
-        }
+        if (head === undefined || cls.blocked?.reason !== "InsufficientCapacity" || !isBefore(head.run, placed))
+          continue;
+        head.overtaken++;
+        if (head.overtaken % limit === 0) this.reopen(cls);
       }
     }
   }

@@ -119,8 +119,11 @@ export class Queue {
   }
 
   /** See {@link PoolQueue.noteOvertaking}. */
-  noteOvertaking(placed: Workload, podKey: string): void {
-    this.#pools.get(placed.pool)?.noteOvertaking(placed, podKey);
+  noteOvertaking(placed: Workload, podKey: string, limit: number): void {
+    const pool = this.#pools.get(placed.pool);
+    if (pool === undefined) return;
+    pool.noteOvertaking(placed, podKey, limit);
+    this.#giveTurn(placed.namespace, pool);
   }
 
   #poolOf(run: Workload): PoolQueue {
