@@ -7,6 +7,7 @@ import type { TreeEntry } from "#runtime/artifacts/walk.ts";
 import type { Files } from "#runtime/files/port.ts";
 
 const blockBytes = 512;
+const maxPlainNameBytes = 100;
 
 /**
  * A directory as tar.gz. The same tree always gives the same bytes: entries come in the order of the walk, without times,
@@ -62,10 +63,12 @@ async function* fileEntry(
 }
 
 function header(entry: { path: string; type: "File" | "Directory"; mode: number; size: number }): Buffer {
-  const fields = { ...entry, uid: 0, gid: 0, mtime: new Date(0) };
-  const plain = new Header(fields);
-  // Long or non-ASCII names, and sizes over 8 GiB, do not fit the plain header.
-  if (!plain.encode()) return plain.block ?? Buffer.alloc(0);
   const { path, size } = entry;
-  return Buffer.concat([new Pax({ path, size }).encode(), plain.block ?? Buffer.alloc(0)]);
+  const fields = { ...entry, uid: 0, gid: 0, mtime: new Date(0) };
+  // Names from 100 bytes on always go into an extended header: how the plain one splits them is told differently by programs.
+  const short = Buffer.byteLength(path) < maxPlainNameBytes;
+  const plain = new Header({ ...fields, path: short ? path : "long-name" });
+  const extended = plain.encode() || !short;
+  const block = plain.block ?? Buffer.alloc(0);
+  return extended ? Buffer.concat([new Pax({ path, size }).encode(), block]) : block;
 }

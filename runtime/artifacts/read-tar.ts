@@ -15,8 +15,11 @@ export interface TarEntry {
 const blockBytes = 512;
 /** An extended header holds a path and a few numbers. */
 const maxMetaBytes = 64 * 1024;
+/** All extended headers of an archive: one for each of 100,000 long names, and an end for a flood of them. */
+const maxAllMetaBytes = 128 * 1024 * 1024;
 /** Archivers fill up their last record with zeros (10 KiB by default); a flood of them is a bomb. */
 const maxPaddingBytes = 1024 * 1024;
+const meta: ReadonlySet<string> = new Set(["ExtendedHeader", "GlobalExtendedHeader", "NextFileHasLongPath"]);
 const files: ReadonlySet<string> = new Set(["File", "OldFile", "ContiguousFile"]);
 
 /**
@@ -49,10 +52,16 @@ async function readEntries(
   visit: (entry: TarEntry, content: AsyncIterable<Uint8Array>) => Promise<void>,
 ): Promise<void> {
   let extended: Pax | undefined;
+  let metaBytes = 0;
   for (;;) {
     const header = await readHeader(reader, extended);
     if (header === undefined) return;
     const sizeBytes = header.size ?? 0;
+    if (meta.has(header.type)) {
+      if (sizeBytes > maxMetaBytes) throw damaged(`an extended header has more than ${maxMetaBytes} bytes`);
+      metaBytes += blockBytes + sizeBytes;
+      if (metaBytes > maxAllMetaBytes) throw damaged(`its extended headers have more than ${maxAllMetaBytes} bytes`);
+    }
     switch (header.type) {
       case "ExtendedHeader":
         extended = Pax.parse((await readMeta(reader, sizeBytes)).toString(), extended);
@@ -64,8 +73,8 @@ async function readEntries(
         extended = new Pax({ ...extended, path: (await readMeta(reader, sizeBytes)).toString().replace(/\0+$/, "") });
         continue;
     }
+    const entry = plainEntry(header, sizeBytes, extended?.path);
     extended = undefined;
-    const entry = plainEntry(header, sizeBytes);
     const body = new Body(reader, sizeBytes, entry.path);
     await visit(entry, body);
     await body.skip();
@@ -87,8 +96,9 @@ async function readHeader(reader: BlockReader, extended: Pax | undefined): Promi
   return header;
 }
 
-function plainEntry(header: Header, sizeBytes: number): TarEntry {
-  const raw = header.path ?? "";
+function plainEntry(header: Header, sizeBytes: number, extendedPath: string | undefined): TarEntry {
+  // The decoder puts the prefix of the plain header before an extended path, which replaces both.
+  const raw = extendedPath ?? header.path ?? "";
   const isDirectory = header.type === "Directory";
   if (!isDirectory && !files.has(header.type)) {
     throw new ArtifactInvalidError(
@@ -105,7 +115,6 @@ function plainEntry(header: Header, sizeBytes: number): TarEntry {
 }
 
 async function readMeta(reader: BlockReader, sizeBytes: number): Promise<Buffer> {
-  if (sizeBytes > maxMetaBytes) throw damaged(`an extended header has more than ${maxMetaBytes} bytes`);
   const meta = await reader.exactly(sizeBytes);
   if (meta.length < sizeBytes) throw damaged("it ends inside an extended header");
   await skipPadding(reader, sizeBytes);
