@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { parse } from "yaml";
+import { parseRule } from "#api/crd/testing/rule-tokens.ts";
 import { renderAll, staleFiles, writeAll } from "./generate.ts";
 
 let root: string;
@@ -50,6 +51,21 @@ test("keys that YAML 1.1 takes for truth values are quoted", async () => {
   const old: unknown = parse(text, { version: "1.1" });
   expect(old).toEqual(parse(text, { version: "1.2" }));
   expect(text).toContain('"on":');
+});
+
+test("every CEL rule, those of the statecharts included, keeps to the cheap operations", async () => {
+  let rules = 0;
+  const visit = (node: unknown): void => {
+    if (typeof node !== "object" || node === null) return;
+    const { rule, message } = node as { rule?: unknown; message?: unknown };
+    if (typeof rule === "string" && message !== undefined) {
+      expect(parseRule(rule).faults, rule).toEqual([]);
+      rules += 1;
+    }
+    for (const member of Object.values(node)) visit(member);
+  };
+  for (const [path, text] of await renderAll()) if (path.startsWith("crds/")) visit(parse(text, { version: "1.1" }));
+  expect(rules).toBeGreaterThan(40);
 });
 
 test("every page of a kind has its fields, rules and refusals", async () => {

@@ -57,7 +57,7 @@ function evaluateItems(
   });
 }
 
-const blocking = new Set(["Required", "TooLong", "TooMany", "TypeInvalid"]);
+const blocking = new Set(["NotSupported", "Required", "TooLong", "TooMany", "TypeInvalid"]);
 
 /**
  * What stands in for the rules when the object is too broken to evaluate them on; undefined when they can be
