@@ -3,23 +3,29 @@ import type { Clock, Random } from "#kube/ports.ts";
 import type { ApiRequest } from "#kube/transport.ts";
 import { TransportError } from "#kube/transport.ts";
 import type { AdmissionRule } from "./admission.ts";
+import { createBackground } from "./background.ts";
 import type { ChangeListener, Context } from "./context.ts";
 import { type Counters, createCounters } from "./counters.ts";
 import { loadCustomKinds } from "./crd/load.ts";
 import type { CustomResourceDefinition } from "./crd/types.ts";
 import { badRequest, methodNotAllowed, noSuchResource } from "./errors.ts";
 import { createWatchRoute, type FaultHooks, type FaultRequest, withFault } from "./faults.ts";
+import { createGarbageCollector } from "./garbage-collector.ts";
+import { review } from "./kinds/access-review.ts";
 import { builtinKinds } from "./kinds/builtin.ts";
 import { createMemoryStorage } from "./memory-storage.ts";
-import { bootstrapNamespaces } from "./namespaces.ts";
+import { bootstrapNamespaces, createNamespaceController } from "./namespaces.ts";
 import { createRegistry, type Registry } from "./registry.ts";
 import { parseRoute, type Route, type Verb, verbOf } from "./routes.ts";
 import type { Storage } from "./storage.ts";
 import type { Answer, Target, UserInfo, VerbRequest } from "./types.ts";
+import { bind } from "./verbs/binding.ts";
 import { create } from "./verbs/create.ts";
 import { remove, removeCollection } from "./verbs/delete.ts";
+import { finalize } from "./verbs/finalize.ts";
 import { patch } from "./verbs/patch.ts";
 import { get, list } from "./verbs/read.ts";
+import { scale } from "./verbs/scale.ts";
 import { update } from "./verbs/update.ts";
 import { watch } from "./verbs/watch.ts";
 import { createWatchHub } from "./watch-hub.ts";
@@ -85,6 +91,9 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       return change.object;
     },
   };
+  const background = createBackground();
+  listeners.push(createGarbageCollector(context, background), createNamespaceController(context, background));
+  resumeBackground(context, listeners.slice(1));
   bootstrapNamespaces(context);
   const counters = createCounters();
   const faults: FaultHooks = {};
@@ -150,6 +159,16 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   };
 }
 
+/** Shows what an earlier process stored to those who act on changes: it may have stopped before they had acted. */
+function resumeBackground({ registry, storage }: Context, listeners: readonly ChangeListener[]): void {
+  for (const { resource } of registry.resources()) {
+    for (const object of storage.list(resource)) {
+      const revision = Number(object.metadata.resourceVersion);
+      for (const listener of listeners) listener({ type: "ADDED", resource, revision, object, previous: undefined });
+    }
+  }
+}
+
 interface Routed {
   readonly verb: Verb;
   readonly request: VerbRequest;
@@ -208,7 +227,28 @@ function faultRequest({ verb, request }: Routed): FaultRequest {
 }
 
 async function runVerb(context: Context, { verb, request }: Routed): Promise<Answer> {
-  const { subresource } = request.target;
+  const { subresource, kind } = request.target;
+  if (kind.group === "authorization.k8s.io") {
+    if (verb !== "create") throw methodNotAllowed();
+    return review(request);
+  }
+  switch (subresource) {
+    case undefined:
+      return runOnObject(context, verb, request);
+    case "scale":
+      return scale(context, verb, request);
+    case "finalize":
+      return finalize(context, verb, request);
+    case "binding":
+      if (verb !== "create") throw methodNotAllowed();
+      return bind(context, request);
+    default: // status
+      if (verb !== "get" && verb !== "update" && verb !== "patch") throw methodNotAllowed();
+      return runOnObject(context, verb, request);
+  }
+}
+
+async function runOnObject(context: Context, verb: Verb, request: VerbRequest): Promise<Answer> {
   switch (verb) {
     case "create":
       return create(context, request);
@@ -221,7 +261,6 @@ async function runVerb(context: Context, { verb, request }: Routed): Promise<Ans
     case "patch":
       return patch(context, request);
     case "delete":
-      if (subresource !== undefined) throw methodNotAllowed();
       return remove(context, request);
     case "deletecollection":
       return removeCollection(context, request);

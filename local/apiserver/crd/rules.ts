@@ -18,6 +18,8 @@ interface Place {
   /** For messages: `object`, `string`, ... */
   readonly typeName: string;
   readonly correlatable: boolean;
+  /** Whether a path of member names leads to a field below the node. */
+  hasField(path: readonly string[]): boolean;
 }
 
 /** @throws Error that names the path of a rule that cannot be used. */
@@ -59,7 +61,7 @@ function compileRule(rule: ValidationRule, place: Place): Rule {
     rule.messageExpression === undefined
       ? undefined
       : compileAs(rule.messageExpression, variables, "string", `${path}.messageExpression`);
-  const suffix = rule.fieldPath === undefined ? "" : checkFieldPath(rule.fieldPath, `${path}.fieldPath`);
+  const suffix = rule.fieldPath === undefined ? "" : checkFieldPath(rule.fieldPath, `${path}.fieldPath`, place);
   return {
     usesOldSelf,
     check(self, oldSelf, at) {
@@ -96,9 +98,17 @@ function compileAs(
   return program;
 }
 
-function checkFieldPath(text: string, path: string): string {
+function checkFieldPath(text: string, path: string, place: Place): string {
   if (!/^(?:\.[A-Za-z_][A-Za-z0-9_-]*|\['[^']+'\])+$/.test(text)) {
     throw new Error(`${path}: Invalid value: ${JSON.stringify(text)}: must be a JSON path like .spec.name or ['a-b']`);
+  }
+  const names = [...text.matchAll(/\.([A-Za-z_][A-Za-z0-9_-]*)|\['([^']+)'\]/g)].map(
+    ([, plain, quoted]) => plain ?? quoted ?? "",
+  );
+  if (!place.hasField(names)) {
+    throw new Error(
+      `${path}: Invalid value: ${JSON.stringify(text)}: fieldPath ${text} does not refer to a valid field`,
+    );
   }
   return text.replaceAll(/\['([^']+)'\]/g, "[$1]");
 }

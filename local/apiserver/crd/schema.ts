@@ -125,6 +125,7 @@ function compileNode(source: SchemaSource, place: Place): SchemaNode {
     type: celTypeOf(source, place.root),
     typeName: typeOf(source),
     correlatable: place.correlatable,
+    hasField: (names) => leadsToField(source, names),
   });
   const children = [
     ...properties.values(),
@@ -168,6 +169,16 @@ function checkDefault(node: SchemaNode, path: string): void {
   if (errors.length > 0) throw new Error(`${path}.${describeAll(errors)}`);
   if (unknown.length > 0)
     throw new Error(`${path}.default: Invalid value: must not have unknown fields: ${unknown.join(", ")}`);
+}
+
+function leadsToField(source: SchemaSource, names: readonly string[]): boolean {
+  let node: SchemaSource | undefined = source;
+  for (const name of names) {
+    const extra: SchemaSource["additionalProperties"] = node.additionalProperties;
+    node = node.properties?.[name] ?? (typeof extra === "object" ? extra : undefined);
+    if (node === undefined) return false;
+  }
+  return true;
 }
 
 function typeOf(source: SchemaSource): string {

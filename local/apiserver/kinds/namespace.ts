@@ -1,6 +1,8 @@
 import { getPath, isObject } from "../json.ts";
-import { permanentNamespaces } from "../namespaces.ts";
 import { defineKind, keep } from "./define.ts";
+
+/** These exist from the start and cannot be deleted. */
+export const permanentNamespaces: ReadonlySet<string> = new Set(["default", "kube-system", "kube-public"]);
 
 /** The finalizer in `spec.finalizers` that keeps a deleted namespace until its content is gone. */
 const kubernetesFinalizer = "kubernetes";

@@ -2,7 +2,7 @@ import type { ApiStatus } from "#api/meta.ts";
 import { type Context, keyOfObject, timestamp } from "../context.ts";
 import { copyBody } from "../decode.ts";
 import { badRequest, conflict, forbiddenRequest } from "../errors.ts";
-import { isObject } from "../json.ts";
+import { equalJson, isObject } from "../json.ts";
 import { compileSelectors } from "../selectors/match.ts";
 import type { Answer, Draft, Kind, StoredObject, VerbRequest } from "../types.ts";
 import { admitWrite, encode, isDryRun } from "./prepare.ts";
@@ -98,6 +98,7 @@ export function deleteObject(
   const waits = held || (grace ?? 0) > 0;
   if (!waits && grace === undefined) return { object: context.remove(keyOfObject(kind.resource, old)), gone: true };
   kind.prepareDelete?.(draft);
+  if (equalJson(draft, old)) return { object: old, gone: false };
   const stored = context.put(kind.resource, draft);
   if (waits) return { object: stored, gone: false };
   return { object: context.remove(keyOfObject(kind.resource, stored)), gone: true };

@@ -5,7 +5,7 @@ import { checkUnknown, copyBody, decodeObject, readFieldValidation } from "../de
 import { badRequest, invalidPatch, patchRejected, unsupportedMediaType } from "../errors.ts";
 import { invalid } from "../field-errors.ts";
 import { applyJsonPatch, PatchApplyError, PatchSyntaxError, parseJsonPatch } from "../patch/json-patch.ts";
-import type { Answer, StoredObject, Target, VerbRequest } from "../types.ts";
+import type { Answer, VerbRequest } from "../types.ts";
 import { encode } from "./prepare.ts";
 import { mutate } from "./update.ts";
 
@@ -17,7 +17,7 @@ export async function patch(context: Context, request: VerbRequest): Promise<Ans
   const mode = readFieldValidation(request.query.fieldValidation);
   const apply = readPatch(request);
   return mutate(context, request, (old) => {
-    const patched = patchedBody(apply, target, old);
+    const patched = patchedBody(apply, encode(target, old));
     const { draft, unknown } = decodeObject(target.kind, copyBody(patched));
     const warnings = checkUnknown(unknown, mode, (text) => strictPatch(patched, text));
     return { draft, warnings };
@@ -57,9 +57,10 @@ function readOperations(document: unknown) {
   }
 }
 
-export function patchedBody(apply: Patch, target: Pick<Target, "kind">, old: StoredObject): unknown {
+/** @throws StatusError 422 when the patch does not fit. */
+export function patchedBody(apply: Patch, current: unknown): unknown {
   try {
-    return apply(encode(target, old));
+    return apply(current);
   } catch (error) {
     if (error instanceof PatchApplyError) throw patchRejected(error.message);
     throw error;

@@ -38,7 +38,7 @@ export function prepareUpdate(target: Target, draft: Draft, old: StoredObject): 
   inheritMetadata(draft, old);
   kind.prepareUpdate?.(draft, old, subresource);
   shareUnchanged(draft, old);
-  if (kind.generation && changesSpec(draft, old, kind.subresources.has("status"))) {
+  if (kind.generation && subresource === undefined && changesSpec(draft, old, kind.subresources.has("status"))) {
     draft.metadata.generation = (old.metadata.generation ?? 0) + 1;
   }
   refuseInvalid(target, old.metadata.name, [
