@@ -5,10 +5,12 @@
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { renderCrds } from "./generate-crds.ts";
+import { generatedProtoFiles } from "./generate-proto.ts";
 import { renderReference } from "./generate-reference.ts";
+import { renderAll as renderStatecharts } from "./statecharts.ts";
 
 /** Texts by path from the root of the repository. */
-export type Files = Map<string, string>;
+export type Files = ReadonlyMap<string, string>;
 
 /** A generator: the texts that it makes, and the folders that hold nothing but them. */
 interface Generator {
@@ -19,11 +21,13 @@ interface Generator {
 const generators: readonly Generator[] = [
   { render: renderCrds, folders: ["crds"] },
   { render: renderReference, folders: ["docs/reference"] },
+  { render: renderStatecharts, folders: ["docs/statecharts"] },
+  { render: generatedProtoFiles, folders: ["runtime/proto/gen"] },
 ];
 
 /** Everything that is generated, freshly made. */
-export async function renderAll(): Promise<Files> {
-  const files: Files = new Map();
+export async function renderAll(): Promise<Map<string, string>> {
+  const files = new Map<string, string>();
   for (const { render } of generators) {
     for (const [path, text] of await render()) files.set(path, text);
   }
