@@ -3,6 +3,12 @@ import { hash8 } from "./hash.ts";
 /** Longest label value, and the longest name of anything that becomes one (Kubernetes). */
 export const maxLabelLength = 63;
 
+/** Form of label keys and resource names in Kubernetes: at most 63 characters, optionally with a domain in front. */
+export const qualifiedName = /^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+
+/** Form of label values in Kubernetes; they may be empty. */
+export const labelForm = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
+
 /** Hyphen and hash at the end of a generated name. */
 const hashLength = 9;
 

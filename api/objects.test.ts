@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { findCondition, isTrue, removeCondition, setCondition } from "./conditions.ts";
+import { fieldPath, formatFieldError } from "./field-error.ts";
 import {
   childRunName,
   childWorkflowRunName,
@@ -138,4 +139,14 @@ test("mode, timeout and ends", () => {
   expect(isTerminal(undefined)).toBe(false);
   expect((["Skipped", "Failed", "Succeeded", "Cancelled"] as const).every(hasEnded)).toBe(true);
   expect((["Waiting", "Suspended", "Stopping", undefined] as const).some(hasEnded)).toBe(false);
+});
+
+test("paths of fields read as people write them", () => {
+  expect(fieldPath("spec", "jobs", "build-it", "steps", 0, "continue-on-error")).toBe(
+    "spec.jobs.build-it.steps[0].continue-on-error",
+  );
+  expect(fieldPath("metadata", "labels", "example.com/a b")).toBe("metadata.labels[example.com/a b]");
+  const error = { path: "spec.a", message: "no", type: "FieldValueInvalid" } as const;
+  expect(formatFieldError(error)).toBe("spec.a: no");
+  expect(formatFieldError({ ...error, advice: "Write b." })).toBe("spec.a: no. Write b.");
 });

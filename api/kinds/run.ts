@@ -44,7 +44,9 @@ const Source = Type.Object(
     repoURL: Type.Optional(
       Type.String({ description: "Git repository (https or ssh).", minLength: 1, maxLength: 2048 }),
     ),
-    commitSHA: Type.Optional(Type.String({ description: "Commit, tag or branch to check out.", maxLength: 256 })),
+    commitSHA: Type.Optional(
+      Type.String({ description: "Commit, tag or branch to check out.", minLength: 1, maxLength: 256 }),
+    ),
     credentialsSecretName: Type.Optional(ObjectName("Secret, listed by the Runtime, with Git credentials.")),
   },
   {

@@ -1,9 +1,7 @@
 import { type FieldError, fieldPath } from "../field-error.ts";
+import { qualifiedName } from "../names.ts";
 import { wholeNumber } from "../quantity.ts";
 import { invalid } from "./rule.ts";
-
-/** The form of a qualified name in Kubernetes, optionally with a domain in front. */
-const resourceName = /^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 
 /** Checks named amounts of logical capacity: whole numbers of 0 or more, and at least one place for Runs. */
 export function checkAmounts(
@@ -12,7 +10,7 @@ export function checkAmounts(
 ): FieldError[] {
   return Object.entries(amounts ?? {}).flatMap(([name, amount]) => {
     const field = fieldPath(...path, name);
-    if (!resourceName.test(name)) {
+    if (!qualifiedName.test(name)) {
       return [
         invalid(field, `"${name}" cannot be the name of a resource`, "Use letters, digits, -, _ and . as in gpu."),
       ];

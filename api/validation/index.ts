@@ -18,6 +18,7 @@ import { runDurations } from "./run-durations.ts";
 import { runEnvironment } from "./run-environment.ts";
 import { runPaths } from "./run-paths.ts";
 import { runResources } from "./run-resources.ts";
+import { runSource } from "./run-source.ts";
 import { runtimeCapacity } from "./runtime-capacity.ts";
 import { runtimeContainers } from "./runtime-containers.ts";
 import { runtimeDurations } from "./runtime-durations.ts";
@@ -28,7 +29,7 @@ import { workflowRunDurations } from "./workflow-run-durations.ts";
 
 type WithSpec = KubeObject & { readonly spec: unknown };
 
-const runRules: readonly Rule<Run>[] = [runEnvironment, runPaths, runResources, runAffinity, runDurations];
+const runRules: readonly Rule<Run>[] = [runSource, runEnvironment, runPaths, runResources, runAffinity, runDurations];
 const runtimeRules: readonly Rule<Runtime>[] = [
   runtimeContainers,
   runtimePod,

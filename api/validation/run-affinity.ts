@@ -1,9 +1,7 @@
 import type { FieldError } from "../field-error.ts";
 import type { LabelSelector, Run, RunAffinityTerm } from "../kinds/run.ts";
+import { labelForm, qualifiedName } from "../names.ts";
 import { invalid, type Rule, required } from "./rule.ts";
-
-const labelKey = /^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
-const labelText = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 
 /** A selector that says nothing would match every Run, one that labels cannot satisfy would match none. */
 export const runAffinity: Rule<Run> = ({ spec }) =>
@@ -50,7 +48,7 @@ function checkExpression(path: string, { key, operator, values = [] }: Expressio
 }
 
 function checkKey(path: string, key: string): FieldError[] {
-  if (labelKey.test(key)) return [];
+  if (qualifiedName.test(key)) return [];
   return [
     invalid(
       path,
@@ -61,6 +59,6 @@ function checkKey(path: string, key: string): FieldError[] {
 }
 
 function checkValue(path: string, value: string): FieldError[] {
-  if (labelText.test(value)) return [];
+  if (labelForm.test(value)) return [];
   return [invalid(path, `"${value}" cannot be the value of a label`, "Use at most 63 letters, digits, -, _ and .")];
 }

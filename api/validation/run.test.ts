@@ -88,6 +88,35 @@ const cases: Record<string, { spec: Partial<RunSpec>; refused: string[] }> = {
     spec: { source: { repoURL: "https://example.com/r" }, mode: { task: { entrypoint: ".kruntimes/x" } } },
     refused: ["spec.mode.task.entrypoint"],
   },
+  "repositories over https and ssh": {
+    spec: { source: { repoURL: "https://git.example.com/a/b.git", commitSHA: "feature/x@2" } },
+    refused: [],
+  },
+  "a repository with a user": { spec: { source: { repoURL: "ssh://git@example.com:22/a" } }, refused: [] },
+  "a repository as scp names it": { spec: { source: { repoURL: "git@example.com:a/b.git" } }, refused: [] },
+  "a password in the address": {
+    spec: { source: { repoURL: "https://me:secret@example.com/a" } },
+    refused: ["spec.source.repoURL"],
+  },
+  "a repository without encryption": {
+    spec: { source: { repoURL: "http://example.com/a" } },
+    refused: ["spec.source.repoURL"],
+  },
+  "a file of the Pod": { spec: { source: { repoURL: "file:///etc" } }, refused: ["spec.source.repoURL"] },
+  "a helper program as address": { spec: { source: { repoURL: "ext::sh -c id" } }, refused: ["spec.source.repoURL"] },
+  "an option as address": { spec: { source: { repoURL: "--upload-pack=id" } }, refused: ["spec.source.repoURL"] },
+  "an option as commit": {
+    spec: { source: { repoURL: "https://example.com/a", commitSHA: "--output=x" } },
+    refused: ["spec.source.commitSHA"],
+  },
+  "a range as commit": {
+    spec: { source: { repoURL: "https://example.com/a", commitSHA: "a..b" } },
+    refused: ["spec.source.commitSHA"],
+  },
+  "a refspec as commit": {
+    spec: { source: { repoURL: "https://example.com/a", commitSHA: "a:b" } },
+    refused: ["spec.source.commitSHA"],
+  },
   "a selector": { spec: near({ matchLabels: { app: "a" } }), refused: [] },
   "an empty selector": { spec: near({}), refused: [selector] },
   "an empty selector with empty members": {
