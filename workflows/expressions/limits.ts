@@ -8,7 +8,7 @@ export const limits = {
   /** Tokens of one expression; the parser recurses, so this also bounds its stack. */
   expressionTokens: 1000,
   /** Expressions in one field; each one of a script becomes an environment variable. */
-  expressionsInField: 64,
+  expressionsInField: 256,
   /** Expressions in one workflow. */
   expressionsInWorkflow: 8192,
   /** Characters of any value while evaluating; outputs have at most 8 KiB each and 64 KiB together. */

@@ -119,8 +119,8 @@ export class ShellReader extends Cursor {
         endCommand();
         this.at++;
         if (outerDocuments > 0) this.#lost("a here-document begins in the middle of another command");
-        for (const document of documents.splice(0)) this.#readDocument(document);
         this.#pendingDocuments = outerDocuments;
+        for (const document of documents.splice(0)) this.#readDocument(document);
       } else if (char === "#" && word === undefined) this.#readComment();
       else if (char === ")") {
         finishWord();
@@ -428,7 +428,8 @@ export class ShellReader extends Cursor {
   }
 
   /**
-   * `${...}`. In double quotes a single quote is plain text, except in the operators that take a pattern.
+   * `${...}`. Inside double quotes, `"${x:-it's}"`, a single quote is plain text in POSIX shells, except in the operators that take a
+   * pattern; bash wants it closed.
    */
   #readParameter(inDoubleQuotes: boolean): void {
     const start = this.at;
@@ -437,7 +438,7 @@ export class ShellReader extends Cursor {
       /^[!#]?(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-])?(?:\[[^\]]*\])?([#%/^,]?)/.exec(
         this.text.slice(this.at, this.at + 256),
       ) ?? [];
-    const singleQuotes = !inDoubleQuotes || operator !== "";
+    const singleQuotes = this.#dialect === "bash" || !inDoubleQuotes || operator !== "";
     while (this.char !== "}") {
       if (this.done) this.#lost("this brace is not closed", start);
       if (this.spanAt()) this.place(inParameter);

@@ -1,0 +1,23 @@
+import { expect } from "vitest";
+import { compileTemplate, type Template } from "../expressions/compile.ts";
+import { jobScope } from "../expressions/contexts.ts";
+
+/** Steps `a` and `b` came before, job `build` with output `tag` is needed, `later` comes later, `other` is not needed. */
+export const scope = jobScope({
+  job: "deploy",
+  jobs: ["build", "other", "deploy"],
+  steps: ["a", "b", "later"],
+  index: 2,
+  needs: [{ id: "build", outputs: ["tag"] }],
+});
+
+/** The text with `@` as `${{ steps.a.outputs.v }}` and `€` as `${{ steps.b.outputs.w }}`, compiled. */
+export function templateOf(text: string): Template {
+  const full = text
+    .replaceAll("€", "$\u0000{ steps.b.outputs.w }}")
+    .replaceAll("@", "$\u0000{ steps.a.outputs.v }}")
+    .replaceAll("\u0000", "{");
+  const { template, errors } = compileTemplate(full, scope, "run");
+  expect(errors).toEqual([]);
+  return template;
+}
