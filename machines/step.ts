@@ -166,6 +166,15 @@ export const stepMachine = setup({
         ],
         NAME_TAKEN: [
           {
+            guard: "wasSeen",
+            target: "Failed",
+            actions: assign(({ context, event }) => ({
+              status: moves.fail(context.status, { ...event, reason: "ChildDeleted" }),
+            })),
+            description: "The Run existed, and somebody else's has its name now: it was deleted before it ended.",
+            meta: { writer: "controller", reason: "ChildDeleted" },
+          },
+          {
             guard: "hasNamesLeft",
             actions: [
               assign(({ context, event }) => ({ status: moves.rename(context.status, event) })),

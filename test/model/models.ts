@@ -1,0 +1,83 @@
+import type { TSchema } from "@sinclair/typebox";
+import { PersistentWorkspaceStatus } from "#api/kinds/persistent-workspace.ts";
+import { RunStatus } from "#api/kinds/run.ts";
+import { JobStatus, StepStatus, WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
+import { type Lifecycle, lifecycles } from "#machines/index.ts";
+import { attemptOracle } from "./oracles/attempt.ts";
+import type { Oracle } from "./oracles/oracle.ts";
+import { persistentWorkspaceOracle } from "./oracles/persistent-workspace.ts";
+import { runOracle } from "./oracles/run.ts";
+import { jobOracle, stepOracle, workflowRunOracle } from "./oracles/workflow.ts";
+import { attemptWalk } from "./samples/attempt.ts";
+import { jobWalk } from "./samples/job.ts";
+import { persistentWorkspaceWalk } from "./samples/persistent-workspace.ts";
+import { runWalk } from "./samples/run.ts";
+import type { Walk } from "./samples/samples.ts";
+import { stepWalk } from "./samples/step.ts";
+import { workflowRunWalk } from "./samples/workflow-run.ts";
+
+/**
+ * Counts below which a walk is not what it was when it was committed. Raise them with a chart; lower them only when a
+ * chart really lost something.
+ */
+export interface Minimums {
+  readonly states: number;
+  readonly transitions: number;
+  /** Guards that refused an event for which no other branch stood ready. */
+  readonly refusals: number;
+  readonly coveringPaths: number;
+  readonly simplePaths: number;
+}
+
+export interface Model {
+  readonly walk: Walk;
+  readonly oracle: Oracle;
+  /** What the API server would hold the status against. */
+  readonly schema?: TSchema;
+  readonly minimums: Minimums;
+}
+
+const models: Readonly<Record<string, Model>> = {
+  run: {
+    walk: runWalk,
+    oracle: runOracle,
+    schema: RunStatus,
+    minimums: { states: 7, transitions: 17, refusals: 3, coveringPaths: 2700, simplePaths: 26 },
+  },
+  attempt: {
+    walk: attemptWalk,
+    oracle: attemptOracle,
+    minimums: { states: 11, transitions: 46, refusals: 1, coveringPaths: 780, simplePaths: 327 },
+  },
+  "persistent-workspace": {
+    walk: persistentWorkspaceWalk,
+    oracle: persistentWorkspaceOracle,
+    schema: PersistentWorkspaceStatus,
+    minimums: { states: 4, transitions: 17, refusals: 8, coveringPaths: 1390, simplePaths: 10 },
+  },
+  "workflow-run": {
+    walk: workflowRunWalk,
+    oracle: workflowRunOracle,
+    schema: WorkflowRunStatus,
+    minimums: { states: 5, transitions: 13, refusals: 8, coveringPaths: 3850, simplePaths: 6 },
+  },
+  job: {
+    walk: jobWalk,
+    oracle: jobOracle,
+    schema: JobStatus,
+    minimums: { states: 8, transitions: 30, refusals: 9, coveringPaths: 14500, simplePaths: 11 },
+  },
+  step: {
+    walk: stepWalk,
+    oracle: stepOracle,
+    schema: StepStatus,
+    minimums: { states: 7, transitions: 21, refusals: 1, coveringPaths: 990, simplePaths: 15 },
+  },
+};
+
+/** Every chart with its model; a chart without one fails the run. */
+export const modelled: readonly (Lifecycle & Model)[] = lifecycles.map((each) => {
+  const model = models[each.name];
+  if (model === undefined) throw new RangeError(`test/model has no model of the ${each.name} chart`);
+  return { ...each, ...model };
+});

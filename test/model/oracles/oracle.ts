@@ -1,0 +1,81 @@
+/**
+ * What must hold after every move, written down from the design and not from the charts: phases, writers and fields
+ * are named here once more on purpose, so that a changed chart is caught by an unchanged oracle.
+ */
+
+/** A status as JSON; `phase` is the state. */
+export interface Status {
+  readonly phase: string;
+  readonly [field: string]: unknown;
+}
+
+export interface Move {
+  readonly before: Status;
+  readonly event: { readonly type: string };
+  readonly after: Status;
+  /** Types of the effects, in order. */
+  readonly effects: readonly string[];
+}
+
+export interface Oracle {
+  /** Phases that nothing leaves. */
+  readonly terminal: readonly string[];
+  /** Who may make this move, whatever the chart says. */
+  writersOf(move: Move): readonly string[];
+  /** What is wrong with it, as sentences; empty when all is well. */
+  check(move: Move): readonly string[];
+}
+
+/** Collects the sentences whose claim does not hold. */
+export function claims(list: Readonly<Record<string, boolean>>): string[] {
+  return Object.entries(list)
+    .filter(([, holds]) => !holds)
+    .map(([sentence]) => sentence);
+}
+
+export const number = (value: unknown): number => (typeof value === "number" ? value : 0);
+export const has = (status: Status, field: string): boolean => status[field] !== undefined;
+
+interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly lastTransitionTime: string;
+}
+
+export function condition(status: Status, type: string): Condition | undefined {
+  return ((status.conditions ?? []) as readonly Condition[]).find((each) => each.type === type);
+}
+
+/** Claims about any status with phases, attempts and times. */
+export function common(oracle: Pick<Oracle, "terminal">, { before, after }: Move): Record<string, boolean> {
+  const isEnd = oracle.terminal.includes(after.phase);
+  const wasEnd = oracle.terminal.includes(before.phase);
+  const types = ((after.conditions ?? []) as readonly Condition[]).map((each) => each.type);
+  return {
+    "nothing leaves a terminal phase": !wasEnd || before.phase === after.phase,
+    "a terminal status does not change": !wasEnd || JSON.stringify(before) === JSON.stringify(after),
+    "attempt never falls": number(after.attempt) >= number(before.attempt),
+    "completionTime exactly at an end": has(after, "completionTime") === isEnd,
+    "a condition type stands once": new Set(types).size === types.length,
+    "a condition keeps its time as long as its status": types.every((type) => {
+      const [old, now] = [condition(before, type), condition(after, type)];
+      return old?.status !== now?.status || old?.lastTransitionTime === now?.lastTransitionTime;
+    }),
+    "a message fits its field": String(after.message ?? "").length <= 4096,
+  };
+}
+
+/** Claims about a status that generic wait tools read. */
+export function finished(oracle: Pick<Oracle, "terminal">, { after }: Move, success: string): Record<string, boolean> {
+  const isEnd = oracle.terminal.includes(after.phase);
+  const succeeded = condition(after, "Succeeded");
+  return {
+    "Finished=True exactly at an end": (condition(after, "Finished")?.status === "True") === isEnd,
+    "Succeeded stands exactly at an end": (succeeded !== undefined) === isEnd,
+    "Succeeded says how it ended": !isEnd || (succeeded?.status === "True") === (after.phase === success),
+    "an end without success has a reason and a message":
+      !isEnd || after.phase === success || (has(after, "reason") && has(after, "message")),
+    "the reason is the reason of the condition": !isEnd || !has(after, "reason") || succeeded?.reason === after.reason,
+  };
+}

@@ -1,0 +1,33 @@
+import { parseTime } from "#api/time.ts";
+import { claims, common, condition, has, type Oracle } from "./oracle.ts";
+
+const terminal = ["Lost"];
+const time = (value: unknown) => (typeof value === "string" ? (parseTime(value) ?? 0) : 0);
+
+export const persistentWorkspaceOracle: Oracle = {
+  terminal,
+  writersOf: () => ["controller"],
+  check: (move) => {
+    const { before, after, event, effects } = move;
+    const { "completionTime exactly at an end": _, ...shared } = common({ terminal }, move);
+    return claims({
+      ...shared,
+      "a bound Pod never changes": !has(before, "boundPodUID") || before.boundPodUID === after.boundPodUID,
+      "nothing is bound twice": after.phase !== "Bound" || before.phase === "Bound" || before.phase === "Pending",
+      "a released workspace is never bound again": before.phase !== "Released" || after.phase !== "Bound",
+      "a bound workspace has Pod, UID, path and time":
+        after.phase !== "Bound" || ["boundPod", "boundPodUID", "path", "boundTime"].every((field) => has(after, field)),
+      "Bound is True exactly while its Pod holds the files":
+        after.phase === "Released" || (condition(after, "Bound")?.status === "True") === (after.phase === "Bound"),
+      "no Pod is bound before the finalizer is there":
+        !(before.phase === "Pending" && after.phase === "Bound") || ("finalizer" in event && event.finalizer === true),
+      "the finalizer goes only when there are no bytes":
+        !effects.includes("removeFinalizer") || after.phase === "Lost" || !has(after, "boundPodUID"),
+      "deletion is requested only of a released workspace":
+        !effects.includes("requestDeletion") || after.phase === "Released",
+      "the time of the last use never goes back": time(after.lastUsedTime) >= time(before.lastUsedTime),
+      "InUse says what activeRuns says":
+        !has(after, "activeRuns") || (condition(after, "InUse")?.status === "True") === (after.activeRuns !== 0),
+    });
+  },
+};

@@ -1,0 +1,80 @@
+import type { AnyMachineSnapshot } from "xstate";
+import type { StepStatus } from "#api/kinds/workflow-run.ts";
+import { type JobEvent, type JobSnapshot, restoreJob } from "#machines/job.ts";
+import { maxCollisions } from "#machines/step-status.ts";
+import { artifact, at, bucket, type Samples, type Walk } from "./samples.ts";
+
+const message = "text for people";
+const completionTime = "2025-07-06T12:00:08.000000Z";
+
+function step(name: string, phase: StepStatus["phase"], more: Partial<StepStatus> = {}): StepStatus {
+  const hasRun = phase !== "Waiting" && phase !== "Skipped";
+  const hasEnded = hasRun && phase !== "Running" && phase !== "Stopping";
+  return {
+    name,
+    phase,
+    ...(hasRun && { attempt: 1, runName: `ci-build-${name}-1a2b3c4d` }),
+    ...(hasEnded && { completionTime }),
+    ...more,
+  };
+}
+
+/** A job of two steps on its way: what the step machines can make of them. */
+const stages: readonly StepStatus[][] = [
+  [step("test", "Running"), step("package", "Waiting")],
+  [step("test", "Running", { reason: "WorkspaceNotBound", message }), step("package", "Waiting")],
+  [step("test", "Succeeded"), step("package", "Waiting")],
+  [step("test", "Succeeded"), step("package", "Running")],
+  [step("test", "Succeeded"), step("package", "Succeeded")],
+  [step("test", "Failed", { reason: "ExitNonZero", message }), step("package", "Waiting")],
+  [step("test", "Failed", { reason: "WorkspaceLost", message }), step("package", "Waiting")],
+  [step("test", "Succeeded"), step("package", "Failed", { reason: "ArtifactMissing", message })],
+  [step("test", "Stopping"), step("package", "Waiting")],
+  [step("test", "Cancelled", { reason: "Cancelled", message }), step("package", "Waiting")],
+  [step("test", "Succeeded"), step("package", "Stopping")],
+];
+
+export const jobSamples: Samples<JobEvent> = {
+  READY: [{ type: "READY", steps: ["test", "package"], now: at(1) }],
+  CANNOT_START: [{ type: "CANNOT_START", reason: "ArtifactMissing", message, now: at(1) }],
+  SKIP: [
+    { type: "SKIP", reason: "NeedsNotSucceeded", message, now: at(1) },
+    { type: "SKIP", reason: "TimedOut", message, now: at(1) },
+  ],
+  START: [{ type: "START", now: at(2) }],
+  STEPS: [
+    ...stages.map((steps) => ({ type: "STEPS" as const, steps })),
+    { type: "STEPS", steps: stages[2] ?? [], artifacts: [artifact("dist.tgz", "u1")] },
+    { type: "STEPS", steps: stages[4] ?? [], artifacts: [artifact("dist.tgz", "u2")] },
+  ],
+  STEPS_SUCCEEDED: [
+    { type: "STEPS_SUCCEEDED", now: at(20) },
+    { type: "STEPS_SUCCEEDED", outputs: { version: "1.2.3" }, now: at(20) },
+  ],
+  STEP_FAILED: [{ type: "STEP_FAILED", now: at(20) }],
+  STEPS_ENDED: [{ type: "STEPS_ENDED", now: at(30) }],
+  OUTPUTS_FAILED: [{ type: "OUTPUTS_FAILED", reason: "ExpressionFailed", message, now: at(20) }],
+  WORKSPACE_LOST: [{ type: "WORKSPACE_LOST", message, now: at(15) }],
+  REPLACE_WORKSPACE: [{ type: "REPLACE_WORKSPACE", message, now: at(3) }],
+  WORKSPACE_MISSING: [{ type: "WORKSPACE_MISSING" }],
+  NAME_TAKEN: [{ type: "NAME_TAKEN", message, now: at(3) }],
+  WORKSPACE_REFUSED: [{ type: "WORKSPACE_REFUSED", message, now: at(3) }],
+  CANCEL: [{ type: "CANCEL", reason: "TimedOut", message, now: at(25) }],
+};
+
+export const jobWalk: Walk = {
+  samples: jobSamples,
+  starts: [
+    restoreJob({
+      phase: "Queued",
+      attempt: 1,
+      collision: maxCollisions,
+      steps: [step("test", "Waiting"), step("package", "Waiting")],
+    }),
+  ],
+  essence: (snapshot: AnyMachineSnapshot) => {
+    const { value, context } = snapshot as JobSnapshot;
+    const { steps, reason, collision, artifacts } = context.status;
+    return [value, steps?.map((each) => each.phase), reason, bucket(collision, maxCollisions), artifacts];
+  },
+};

@@ -1,0 +1,68 @@
+import type { AnyMachineSnapshot } from "xstate";
+import type { JobStatus } from "#api/kinds/workflow-run.ts";
+import type { WorkflowRunEvent, WorkflowRunSnapshot } from "#machines/workflow-run.ts";
+import { at, type Samples, type Walk } from "./samples.ts";
+
+const message = "text for people";
+
+function job(phase: JobStatus["phase"], more: Partial<JobStatus> = {}): JobStatus {
+  const hasEnded = ["Succeeded", "Failed", "Cancelled", "Skipped"].includes(phase);
+  return {
+    phase,
+    ...(phase !== "Waiting" && { attempt: 1 }),
+    ...(hasEnded && { completionTime: "2025-07-06T12:00:08.000000Z" }),
+    ...more,
+  };
+}
+
+/** A run of two jobs on its way: what the job machines can make of them. */
+const stages: readonly Record<string, JobStatus>[] = [
+  { build: job("Running"), deploy: job("Waiting") },
+  { build: job("Queued", { steps: [{ name: "test", phase: "Waiting" }] }), deploy: job("Waiting") },
+  { build: job("Succeeded"), deploy: job("Running") },
+  { build: job("Succeeded"), deploy: job("Succeeded") },
+  { build: job("Failed", { reason: "StepFailed", message }), deploy: job("Skipped") },
+  {
+    build: job("Failed", { reason: "WorkspaceLost", message }),
+    deploy: job("Failed", { reason: "StepFailed", completionTime: "2025-07-06T12:00:09.000000Z" }),
+  },
+  { build: job("Stopping"), deploy: job("Waiting") },
+  { build: job("Cancelled", { reason: "TimedOut", message }), deploy: job("Waiting") },
+];
+
+export const workflowRunSamples: Samples<WorkflowRunEvent> = {
+  FREEZE: [{ type: "FREEZE", name: "ci-snapshot-1a2b3c4d" }],
+  START: [
+    { type: "START", jobs: ["build", "deploy"], now: at(1) },
+    { type: "START", jobs: ["build", "deploy"], snapshotRef: "ci-snapshot-1a2b3c4d", now: at(1) },
+  ],
+  INVALID: [
+    { type: "INVALID", reason: "InvalidWorkflow", message, now: at(1) },
+    { type: "INVALID", reason: "WorkflowNotFound", message, now: at(1) },
+  ],
+  JOBS: stages.map((jobs) => ({ type: "JOBS", jobs })),
+  JOBS_SUCCEEDED: [
+    { type: "JOBS_SUCCEEDED", now: at(20) },
+    { type: "JOBS_SUCCEEDED", outputs: { version: "1.2.3" }, now: at(20) },
+  ],
+  JOB_FAILED: [{ type: "JOB_FAILED", now: at(20) }],
+  JOBS_ENDED: [{ type: "JOBS_ENDED", now: at(40) }],
+  OUTPUTS_FAILED: [{ type: "OUTPUTS_FAILED", reason: "OutputsTooLarge", message, now: at(20) }],
+  TIME_OUT: [{ type: "TIME_OUT", message, now: at(30) }],
+  WORKSPACE_WAITS: [
+    { type: "WORKSPACE_WAITS", message, now: at(5) },
+    { type: "WORKSPACE_WAITS", message: "another text", now: at(6) },
+  ],
+  WORKSPACE_READY: [{ type: "WORKSPACE_READY", now: at(7) }],
+};
+
+export const workflowRunWalk: Walk = {
+  samples: workflowRunSamples,
+  essence: (snapshot: AnyMachineSnapshot) => {
+    const { value, context } = snapshot as WorkflowRunSnapshot;
+    const { jobs, reason, conditions, snapshotRef } = context.status;
+    const phases = Object.values(jobs ?? {}).map((each) => each.phase);
+    const waits = conditions?.find((each) => each.type === "WorkspaceReady");
+    return [value, phases, reason, waits?.status, waits?.message, snapshotRef];
+  },
+};
