@@ -1,0 +1,276 @@
+import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
+import type { Run } from "#api/kinds/run.ts";
+import { keyOf } from "#api/meta.ts";
+import { persistentWorkspaces, runs } from "#api/resources.ts";
+import { isTerminal } from "#api/runs.ts";
+import { createInformer } from "#kube/informer.ts";
+import { sleep } from "#kube/ports.ts";
+import { resumption } from "#machines/attempt.ts";
+import { type ExecutionSummary, executionKey } from "#runtime/executor-client.ts";
+import { runLayout } from "#runtime/files/layout.ts";
+import { listRuns, removeRun } from "#runtime/files/runs.ts";
+import { AttemptRunner, type RunnerContext } from "./attempt-runner.ts";
+import { fits } from "./capacity.ts";
+import { type AgentDeps, killGraceMs } from "./deps.ts";
+import { killAttempt } from "./execute.ts";
+import { Semaphore } from "./semaphore.ts";
+import { Workspaces } from "./workspaces.ts";
+
+/** Clones and transfers at a time in one Pod: enough to fill a network, few enough to leave room for the programs. */
+const clones = 4;
+const transfers = 4;
+
+/** How often an executor that is not healthy, or may have become so, is asked. */
+const healthIntervalMs = 1000;
+const firstHealthIntervalMs = 20;
+
+export interface Agent {
+  /** Resolves when the agent has caught up with what it left before a restart, and takes work. */
+  start(): Promise<void>;
+  /** Takes no new work; resolves when nothing is at work any more, or after `timeoutMs`. */
+  drain(timeoutMs: number): Promise<void>;
+  /** Ends at once, in the middle of whatever it does, as a crash would. Programs run on. */
+  stop(): void;
+  readonly ready: boolean;
+}
+
+/**
+ * The agent of a Runtime Pod: watches the Runs that are assigned to it and the workspaces that are bound to it, and
+ * nothing else.
+ *
+ * @param onReady called when readiness changes
+ */
+export function createAgent(deps: AgentDeps, onReady: (ready: boolean) => void = () => {}): Agent {
+  const { client, clock, random, logger, self, executor } = deps;
+  const life = new AbortController();
+  const runners = new Map<string, AttemptRunner>();
+  /** Assignments that are over, by Run UID, until the watch has caught up with our own report. */
+  const over = new Map<string, number>();
+  const shared = { clock, random, logger, namespace: self.namespace };
+  const runInformer = createInformer(client, runs, { ...shared, fieldSelector: `status.assignedPod=${self.pod}` });
+  const workspaceInformer = createInformer(client, persistentWorkspaces, {
+    ...shared,
+    fieldSelector: `status.boundPod=${self.pod}`,
+  });
+  const workspaces = new Workspaces(deps, {
+    get: (name) => workspaceInformer.get(`${self.namespace}/${name}`),
+    isReferenced,
+  });
+  const context: RunnerContext = {
+    deps,
+    pools: { clone: new Semaphore(clones), transfer: new Semaphore(transfers) },
+    workspaces,
+    life: life.signal,
+    onWritten: (run) => {
+      // A Run that leaves the selection goes by its watch event; noting it here would keep it in the cache.
+      if (run.status?.assignedPod === self.pod) runInformer.noteWrite(run);
+    },
+    onDone: (runner) => {
+      runners.delete(runner.runUid);
+      over.set(runner.runUid, runner.epoch);
+      revisit(runner.runUid);
+      cleanUpWorkspaces();
+      drained?.();
+    },
+  };
+  let caughtUp = false;
+  let draining = false;
+  let ready = false;
+  let drained: (() => void) | undefined;
+
+  runInformer.onChange((_, run) => {
+    if (run !== undefined) consider(run);
+  });
+  runInformer.onChange((old, run) => {
+    if (old === undefined || run !== undefined) return;
+    over.delete(old.metadata.uid ?? "");
+    runners.get(old.metadata.uid ?? "")?.observe(undefined);
+    cleanUpWorkspaces();
+  });
+  workspaceInformer.onChange((_, workspace) => {
+    if (workspace !== undefined) cleanUp(workspace);
+  });
+
+  function isReferenced(name: string): boolean {
+    for (const runner of runners.values()) if (runner.workspace === name) return true;
+    for (const run of runInformer.values()) {
+      if (run.spec.workspace?.name === name && !isTerminal(run.status?.phase)) return true;
+    }
+    return false;
+  }
+
+  /** A Run as the watch shows it: one that is new here begins, one at work learns what changed. */
+  function consider(run: Run): void {
+    if (!caughtUp || life.signal.aborted) return;
+    const uid = run.metadata.uid ?? "";
+    const runner = runners.get(uid);
+    if (runner !== undefined) {
+      runner.observe(run);
+      return;
+    }
+    if (run.status?.assignedPodUID !== self.podUid) return;
+    // Running here without anybody at work on it is the watch being behind our own report: what an earlier process of
+    // ours left was settled at the start.
+    if (run.status.phase === "Scheduled" && (run.status.assignmentEpoch ?? 0) > (over.get(uid) ?? -1)) begin(run);
+  }
+
+  function begin(run: Run): void {
+    const runner = new AttemptRunner(run, context);
+    runners.set(runner.runUid, runner);
+    if (run.spec.termination !== undefined) {
+      runner.observe(run);
+      return;
+    }
+    const refusal = refusalOf(runner);
+    if (refusal !== undefined) runner.refuse(refusal);
+    else void admit(runner);
+  }
+
+  /** Why the Pod cannot take the Run; undefined when it can. */
+  function refusalOf(runner: AttemptRunner): string | undefined {
+    if (draining) return `Pod ${self.pod} is draining`;
+    const others = [...runners.values()].filter((other) => other !== runner && !other.done);
+    const lacking = fits(
+      self.capacity,
+      others.map(({ requests }) => requests),
+      runner.requests,
+    );
+    if (lacking !== undefined) return `Pod ${self.pod} has no room: ${lacking}`;
+    return runner.workspace === undefined ? undefined : workspaces.refusal(runner.workspace);
+  }
+
+  /** The boot id is read before the claim: if the executor restarts in between, the attempt is not started there. */
+  async function admit(runner: AttemptRunner): Promise<void> {
+    try {
+      const { healthy, message, bootId } = await executor.health(life.signal);
+      if (healthy) runner.admit(bootId);
+      else runner.refuse(`the executor of Pod ${self.pod} is not healthy: ${message}`);
+    } catch (error) {
+      if (life.signal.aborted) return;
+      const message = error instanceof Error ? error.message : String(error);
+      runner.refuse(`the executor of Pod ${self.pod} does not answer: ${message}`);
+    }
+  }
+
+  /** After an attempt is over the same Run may be here again: retried, or handed back and assigned anew. */
+  function revisit(uid: string): void {
+    for (const run of runInformer.values()) if (run.metadata.uid === uid) consider(run);
+  }
+
+  function cleanUpWorkspaces(): void {
+    for (const workspace of workspaceInformer.values()) cleanUp(workspace);
+  }
+
+  function cleanUp(workspace: PersistentWorkspace): void {
+    if (!caughtUp || life.signal.aborted || workspace.metadata.deletionTimestamp === undefined) return;
+    workspaces.cleanUp(workspace).catch((error: unknown) => {
+      if (life.signal.aborted) return;
+      logger.warn("workspace cannot be removed", { workspace: keyOf(workspace), error });
+      void sleep(clock, healthIntervalMs, life.signal).then(() => {
+        const current = workspaceInformer.get(keyOf(workspace));
+        if (current !== undefined) cleanUp(current);
+      });
+    });
+  }
+
+  /** Joins the Runs that are ours with what the executor knows. Nothing is read from disk: there is no journal. */
+  async function catchUp(): Promise<void> {
+    const { listed, bootId, bootTime } = await askExecutor();
+    const known = new Map(listed.map((summary) => [executionKey(summary), summary]));
+    for (const run of runInformer.values()) {
+      if (run.status?.assignedPodUID !== self.podUid || run.status.phase !== "Running") continue;
+      const key = executionKey({ runUid: run.metadata.uid ?? "", attempt: run.status.attempt ?? 0 });
+      const event = resumption(run.status, known.has(key), bootTime);
+      if (event === undefined) continue;
+      const runner = new AttemptRunner(run, context);
+      runners.set(runner.runUid, runner);
+      known.delete(key);
+      runner.resume(event, bootId);
+    }
+    for (const { runUid, attempt } of known.values()) void endStray({ runUid, attempt });
+    await removeStrayFiles();
+  }
+
+  /** What the executor knows and which boot of it that is; waits until it answers. */
+  async function askExecutor(): Promise<{ listed: readonly ExecutionSummary[]; bootId: string; bootTime: number }> {
+    for (;;) {
+      try {
+        const before = await executor.health(life.signal);
+        const listed = await executor.list();
+        const { bootId, bootTime } = await executor.health(life.signal);
+        if (bootId === before.bootId) return { listed, bootId, bootTime };
+      } catch (error) {
+        life.signal.throwIfAborted();
+        logger.debug("the executor does not answer yet", { error });
+        await sleep(clock, firstHealthIntervalMs, life.signal);
+        life.signal.throwIfAborted();
+      }
+    }
+  }
+
+  /** An execution without a Run of ours: its Run was deleted, or taken away, while no agent was there. */
+  async function endStray(id: { runUid: string; attempt: number }): Promise<void> {
+    try {
+      await killAttempt(executor, deps, { ...id, graceMs: killGraceMs }, "cancelled", life.signal);
+      await executor.forget(id);
+    } catch (error) {
+      if (!life.signal.aborted) logger.warn("an execution without a Run cannot be ended", { ...id, error });
+    }
+  }
+
+  async function removeStrayFiles(): Promise<void> {
+    for (const runUid of await listRuns(deps.files)) {
+      if (!runners.has(runUid)) await removeRun(deps.files, runLayout(deps.files.root, { runUid, attempt: 1 }));
+    }
+  }
+
+  /** Ready means: the executor is healthy and the first sync is done. An API outage changes nothing about it. */
+  async function watchHealth(): Promise<void> {
+    while (!life.signal.aborted) {
+      let healthy = false;
+      try {
+        healthy = (await executor.health(life.signal)).healthy;
+      } catch (error) {
+        logger.debug("the executor does not answer", { error });
+      }
+      setReady(healthy && !draining);
+      await sleep(clock, ready ? healthIntervalMs : firstHealthIntervalMs * 5, life.signal);
+    }
+  }
+
+  function setReady(next: boolean): void {
+    if (ready === next || life.signal.aborted) return;
+    ready = next;
+    onReady(next);
+  }
+
+  return {
+    get ready() {
+      return ready;
+    },
+    async start() {
+      runInformer.start(life.signal);
+      workspaceInformer.start(life.signal);
+      await Promise.all([runInformer.whenSynced(life.signal), workspaceInformer.whenSynced(life.signal)]);
+      await catchUp();
+      caughtUp = true;
+      for (const run of runInformer.values()) consider(run);
+      cleanUpWorkspaces();
+      void watchHealth();
+    },
+    async drain(timeoutMs) {
+      draining = true;
+      setReady(false);
+      for (const runner of runners.values()) if (runner.waiting) runner.refuse(`Pod ${self.pod} is draining`);
+      const idle = new AbortController();
+      drained = () => {
+        if (runners.size === 0) idle.abort();
+      };
+      drained();
+      await sleep(clock, timeoutMs, idle.signal);
+    },
+    stop() {
+      life.abort(new Error("the agent is stopped"));
+    },
+  };
+}

@@ -1,0 +1,332 @@
+import type { Run } from "#api/kinds/run.ts";
+import type { Amounts } from "#api/quantity.ts";
+import { isTerminal, requestsOf, retryOf, timeoutOf } from "#api/runs.ts";
+import { parseTime } from "#api/time.ts";
+import { asError } from "#kube/outcome.ts";
+import type { Cancel } from "#kube/ports.ts";
+import {
+  type AttemptEffect,
+  type AttemptEvent,
+  type AttemptSnapshot,
+  attemptMachine,
+  newAttempt,
+} from "#machines/attempt.ts";
+import { type AttemptOutcome, outcomeEvent } from "#machines/attempt-outcome.ts";
+import { step } from "#machines/lib/settle.ts";
+import { ExecutorUnavailableError, StillRunningError } from "#runtime/executor-client.ts";
+import type { RunLayout } from "#runtime/files/layout.ts";
+import { removeRun } from "#runtime/files/runs.ts";
+import { RunLog } from "#runtime/logs/run-log.ts";
+import { type AgentDeps, killGraceMs, type Pools } from "./deps.ts";
+import { executeRequest, exitEvent, follow, killAttempt, start } from "./execute.ts";
+import { layoutOf, prepare } from "./prepare.ts";
+import { isOurs, type Written, writeMove } from "./run-status-writer.ts";
+import { collect, stage, upload } from "./transfer.ts";
+import type { Workspaces } from "./workspaces.ts";
+
+export interface RunnerContext {
+  readonly deps: AgentDeps;
+  readonly pools: Pools;
+  readonly workspaces: Workspaces;
+  /** Ends with the agent process: nothing may happen after it. */
+  readonly life: AbortSignal;
+  /** A write of ours was stored. */
+  readonly onWritten: (run: Run) => void;
+  /** Nothing is left to do for this Run under this assignment. */
+  readonly onDone: (runner: AttemptRunner) => void;
+}
+
+/**
+ * One Run under one assignment to this Pod: executes the effects of the attempt chart and feeds their answers back. It
+ * decides nothing by itself. An answer that comes too late finds a state without a transition for it.
+ */
+export class AttemptRunner {
+  readonly runUid: string;
+  readonly epoch: number;
+  readonly requests: Amounts;
+  readonly #context: RunnerContext;
+  #run: Run;
+  #snapshot: AttemptSnapshot = newAttempt();
+  #attempt: number;
+  #bootId = "";
+  #layout: RunLayout;
+  #log: RunLog | undefined;
+  /** Aborts the effect under way. */
+  #work = new AbortController();
+  /** Settles when the effect under way, and the following of the program, have ended. */
+  readonly #underWay = new Set<Promise<void>>();
+  #cancelTimeout: Cancel | undefined;
+  #killCause: "cancelled" | "timed-out" = "cancelled";
+  /** Termination was asked for; kept, because the claim does not listen while it is on its way. */
+  #termination: string | undefined;
+
+  constructor(run: Run, context: RunnerContext) {
+    this.runUid = run.metadata.uid ?? "";
+    this.epoch = run.status?.assignmentEpoch ?? 0;
+    this.requests = requestsOf(run.spec) ?? {};
+    this.#context = context;
+    this.#run = run;
+    // A Run that is Scheduled gets the next number by its claim.
+    this.#attempt = (run.status?.attempt ?? 0) + (run.status?.phase === "Scheduled" ? 1 : 0);
+    this.#layout = layoutOf(context.deps, run, Math.max(1, this.#attempt));
+  }
+
+  get done(): boolean {
+    return this.#snapshot.value === "Done";
+  }
+
+  /** Not claimed yet, and no claim is under way. */
+  get waiting(): boolean {
+    return this.#snapshot.value === "Assigned";
+  }
+
+  get run(): Run {
+    return this.#run;
+  }
+
+  get workspace(): string | undefined {
+    return this.#run.spec.workspace?.name;
+  }
+
+  /** The Pod takes the Run. `bootId` is the executor's before the claim. */
+  admit(bootId: string): void {
+    this.#bootId = bootId;
+    this.#send({ type: "ADMIT" });
+  }
+
+  refuse(message: string): void {
+    this.#send({ type: "REFUSE", message });
+  }
+
+  /** After a restart of the agent: goes on where the Run stands. */
+  resume(event: AttemptEvent, bootId: string): void {
+    this.#bootId = bootId;
+    this.#armTimeout();
+    this.#send(event);
+    if (this.#snapshot.value === "Executing")
+      this.#followProgram("the agent restarted; earlier records are in the log before");
+    this.observe(this.#run);
+  }
+
+  /** The Run as it is now; undefined when it is gone, or is assigned elsewhere. */
+  observe(run: Run | undefined): void {
+    if (this.done) return;
+    if (run === undefined || run.metadata.uid !== this.runUid || !this.#isStillOurs(run)) {
+      this.#send({ type: "FENCED" });
+      return;
+    }
+    this.#run = run;
+    const { termination } = run.spec;
+    if (termination === undefined) return;
+    this.#termination = termination.message ?? "cancelled by user";
+    this.#cancel();
+  }
+
+  #cancel(): void {
+    if (this.#termination === undefined) return;
+    if (this.#snapshot.value !== "Killing") this.#killCause = "cancelled";
+    this.#send({ type: "CANCEL", message: this.#termination });
+  }
+
+  #isStillOurs(run: Run): boolean {
+    return isOurs(run, this.#context.deps, this.epoch) && !isTerminal(run.status?.phase);
+  }
+
+  #send(event: AttemptEvent): void {
+    const { life, onDone } = this.#context;
+    if (life.aborted) return;
+    const next = step(attemptMachine, this.#snapshot, event);
+    this.#snapshot = next.snapshot;
+    for (const effect of next.effects) this.#perform(effect);
+    if (event.type === "CLAIMED") this.#cancel();
+    if (next.changed && this.done) {
+      this.#cancelTimeout?.();
+      onDone(this);
+    }
+  }
+
+  #perform(effect: AttemptEffect): void {
+    const { deps, pools, workspaces, life } = this.#context;
+    switch (effect.type) {
+      case "claim":
+        this.#answer(() => this.#claim());
+        return;
+      case "prepare":
+        this.#answer((signal) => prepare(deps, pools, workspaces, this.#run, this.#layout, signal));
+        return;
+      case "stage":
+        this.#answer((signal) => stage(deps, pools, this.#run, this.#layout, signal));
+        return;
+      case "start":
+        this.#answer(async (signal) => {
+          const request = executeRequest(deps, this.#run, this.#attempt, this.#bootId, this.#layout);
+          const answer = await start(deps, request, signal);
+          if (answer.type === "STARTED") this.#followProgram();
+          return answer;
+        });
+        return;
+      case "collect":
+        this.#answer(() => collect(deps, this.#layout));
+        return;
+      case "upload":
+        this.#answer((signal) => upload(deps, pools, this.#run, this.#layout, signal));
+        return;
+      case "kill":
+        this.#kill();
+        return;
+      case "report":
+        this.#answer(() => this.#report(effect.outcome));
+        return;
+      case "cleanup":
+        this.#background("files of the Run cannot be removed", () => removeRun(deps.files, this.#layout));
+        return;
+      case "forget":
+        this.#background("the executor does not forget the attempt", () => this.#forget(life));
+        return;
+      default:
+        effect satisfies never;
+    }
+  }
+
+  /** Runs an effect and sends its answer; an error that nobody foresaw fails the attempt instead of hanging it. */
+  #answer(effect: (signal: AbortSignal) => Promise<AttemptEvent>): void {
+    const { signal } = this.#work;
+    this.#track(async () => {
+      try {
+        this.#send(await effect(signal));
+      } catch (thrown) {
+        if (signal.aborted || this.#context.life.aborted) return;
+        const error = asError(thrown);
+        this.#context.deps.logger.error("attempt: effect failed", { run: this.#name, error });
+        this.#send({ type: "FAILED", reason: "StartFailed", message: error.message });
+      }
+    });
+  }
+
+  #track(work: () => Promise<void>): void {
+    const promise = work().finally(() => this.#underWay.delete(promise));
+    this.#underWay.add(promise);
+  }
+
+  #background(problem: string, work: () => Promise<void>): void {
+    work().catch((error: unknown) => {
+      if (!this.#context.life.aborted) this.#context.deps.logger.warn(problem, { run: this.#name, error });
+    });
+  }
+
+  async #claim(): Promise<AttemptEvent> {
+    const written = await this.#write(
+      (now) => ({ type: "CLAIM", now }),
+      // Only the agent of the assigned Pod claims, so a Running Run of this epoch was claimed by us.
+      (live) => live.status?.phase === "Running" && live.status.assignmentEpoch === this.epoch,
+    );
+    if (written.kind === "fenced") return { type: "FENCED" };
+    this.#run = written.run;
+    this.#attempt = written.run.status?.attempt ?? this.#attempt;
+    this.#layout = layoutOf(this.#context.deps, written.run, this.#attempt);
+    this.#armTimeout();
+    return { type: "CLAIMED" };
+  }
+
+  async #report(outcome: AttemptOutcome): Promise<AttemptEvent> {
+    const written = await this.#write(
+      (now) => outcomeEvent(outcome, retryOf(this.#run.spec), now),
+      // What follows a claim of this epoch is written by us, or by the controller that took the Run away.
+      () => false,
+    );
+    return written.kind === "fenced" ? { type: "FENCED" } : { type: "REPORTED" };
+  }
+
+  async #write(eventAt: Parameters<typeof writeMove>[2], isDone: (live: Run) => boolean): Promise<Written> {
+    const { deps, life, onWritten } = this.#context;
+    const written = await writeMove(deps, this.#run, eventAt, isDone, life);
+    if (written.kind === "written" && !life.aborted) onWritten(written.run);
+    return written;
+  }
+
+  #armTimeout(): void {
+    const { clock } = this.#context.deps;
+    const timeout = timeoutOf(this.#run.spec);
+    const started = parseTime(this.#run.status?.startTime);
+    if (timeout === undefined || started === undefined) return;
+    this.#cancelTimeout?.();
+    this.#cancelTimeout = clock.after(Math.max(0, started + timeout - clock.now()), () => this.#timeOut());
+  }
+
+  #timeOut(): void {
+    if (this.#snapshot.value !== "Killing") this.#killCause = "timed-out";
+    this.#send({ type: "TIMEOUT", message: `the attempt ran longer than ${this.#run.spec.timeout}` });
+  }
+
+  #openLog(): RunLog {
+    const { deps } = this.#context;
+    this.#log ??= new RunLog({
+      runUid: this.runUid,
+      attempt: this.#attempt,
+      sink: deps.sink,
+      clock: deps.clock,
+      limits: deps.logLimits,
+      secrets: [],
+    });
+    return this.#log;
+  }
+
+  /** The program's output and end; goes on while it is being killed, so that its last words are logged. */
+  #followProgram(notice?: string): void {
+    const { deps, life } = this.#context;
+    const log = this.#openLog();
+    this.#track(async () => {
+      try {
+        if (notice !== undefined) await log.system(notice);
+        const end = await follow(deps, { runUid: this.runUid, attempt: this.#attempt }, log, life);
+        await log.end();
+        if ("lost" in end) {
+          this.#send({ type: "FAILED", reason: "AttemptLost", message: end.lost });
+          return;
+        }
+        // After a restart of the agent the executor's record is all that says why the program was killed.
+        if (end.exit.cause === "cancelled") this.#cancel();
+        if (end.exit.cause === "timed-out") this.#timeOut();
+        this.#send(exitEvent(end.exit, log));
+      } catch (thrown) {
+        if (life.aborted) return;
+        const error = asError(thrown);
+        deps.logger.error("attempt: the program cannot be followed", { run: this.#name, error });
+        this.#send({ type: "FAILED", reason: "AttemptLost", message: error.message });
+      }
+    });
+  }
+
+  /** Aborts what is under way, kills the program, and answers when both are over. */
+  #kill(): void {
+    const { deps, life } = this.#context;
+    this.#work.abort(new Error("the attempt is ended"));
+    this.#work = new AbortController();
+    const underWay = [...this.#underWay];
+    const request = { runUid: this.runUid, attempt: Math.max(1, this.#attempt), graceMs: killGraceMs };
+    void (async () => {
+      try {
+        await killAttempt(deps.executor, deps, request, this.#killCause, life);
+        await Promise.all(underWay);
+        this.#send({ type: "GONE" });
+      } catch (error) {
+        if (!life.aborted) deps.logger.error("attempt: it cannot be ended", { run: this.#name, error });
+      }
+    })();
+  }
+
+  async #forget(life: AbortSignal): Promise<void> {
+    const id = { runUid: this.runUid, attempt: Math.max(1, this.#attempt) };
+    try {
+      await this.#context.deps.executor.forget(id);
+    } catch (error) {
+      // Not asked again: the next start of the agent forgets what belongs to no Run.
+      if (life.aborted || error instanceof ExecutorUnavailableError || error instanceof StillRunningError) return;
+      throw error;
+    }
+  }
+
+  get #name(): string {
+    return `${this.#run.metadata.namespace}/${this.#run.metadata.name}`;
+  }
+}

@@ -1,0 +1,135 @@
+import { constants } from "node:os";
+import type { Run } from "#api/kinds/run.ts";
+import type { AttemptEvent } from "#machines/attempt.ts";
+import {
+  AttemptOverError,
+  BootIdChangedError,
+  type ExecuteRequest,
+  type ExecutionExit,
+  ExecutionNotFoundError,
+  type ExecutorClient,
+  ExecutorUnavailableError,
+  InvalidExecuteRequestError,
+} from "#runtime/executor-client.ts";
+import type { RunLayout } from "#runtime/files/layout.ts";
+import type { RunLog } from "#runtime/logs/run-log.ts";
+import type { AgentDeps } from "./deps.ts";
+import { patiently } from "./patience.ts";
+import { scriptOf } from "./prepare.ts";
+
+const isUnavailable = (error: unknown) => error instanceof ExecutorUnavailableError;
+
+/** What the executor is to start for an attempt. */
+export function executeRequest(
+  deps: AgentDeps,
+  run: Run,
+  attempt: number,
+  bootId: string,
+  layout: RunLayout,
+): ExecuteRequest {
+  const script = scriptOf(run, layout);
+  const env = (run.spec.env ?? []).map(({ name, value }) => [name, value ?? ""] as const);
+  return {
+    runUid: run.metadata.uid ?? "",
+    attempt,
+    bootId,
+    workingDir: layout.workingDirectory,
+    ...(script === undefined ? {} : { script }),
+    args: run.spec.mode?.task?.args ?? [],
+    env: Object.fromEntries(env),
+    platformEnv: {
+      KRUNTIME_OUTPUTS: layout.outputs,
+      KRUNTIME_ARTIFACTS_DIR: layout.artifacts,
+      KRUNTIME_RUN_NAME: run.metadata.name,
+      KRUNTIME_NAMESPACE: deps.self.namespace,
+      HOME: layout.home,
+      TMPDIR: layout.tmp,
+    },
+  };
+}
+
+/** Starts the program; repeating is safe, so an executor that does not answer is asked again. */
+export async function start(deps: AgentDeps, request: ExecuteRequest, signal: AbortSignal): Promise<AttemptEvent> {
+  try {
+    await askExecutor(deps, signal, () => deps.executor.execute(request));
+    return { type: "STARTED" };
+  } catch (error) {
+    signal.throwIfAborted();
+    const message = error instanceof Error ? error.message : String(error);
+    if (error instanceof BootIdChangedError || error instanceof AttemptOverError) {
+      return { type: "FAILED", reason: "AttemptLost", message };
+    }
+    if (error instanceof InvalidExecuteRequestError) return { type: "FAILED", reason: "StartFailed", message };
+    throw error;
+  }
+}
+
+/** Follows a program to its end: its output goes to the log, its exit is the answer. */
+export async function follow(
+  deps: AgentDeps,
+  id: { readonly runUid: string; readonly attempt: number },
+  log: RunLog,
+  signal: AbortSignal,
+): Promise<{ readonly exit: ExecutionExit } | { readonly lost: string }> {
+  let seq = 0;
+  let exit: ExecutionExit | undefined;
+  try {
+    await askExecutor(deps, signal, () =>
+      deps.executor.watch(
+        id,
+        seq + 1,
+        async (event) => {
+          if (event.kind === "output") await log.write(event.stream, event.bytes, event.time);
+          else if (event.kind === "exited") exit = event.exit;
+          seq = event.seq;
+        },
+        signal,
+      ),
+    );
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof ExecutionNotFoundError) {
+      return { lost: "the executor restarted and does not know the attempt any more" };
+    }
+    throw error;
+  }
+  signal.throwIfAborted();
+  return exit === undefined ? { lost: "the executor ended without a word about the attempt" } : { exit };
+}
+
+/** Kills every process of an attempt. An executor that does not answer is asked until it does, or has started anew. */
+export async function killAttempt(
+  executor: ExecutorClient,
+  deps: AgentDeps,
+  request: { readonly runUid: string; readonly attempt: number; readonly graceMs: number },
+  cause: "cancelled" | "timed-out",
+  signal: AbortSignal,
+): Promise<void> {
+  const { graceMs, ...id } = request;
+  await askExecutor(deps, signal, () => executor.cancel(id, graceMs, cause));
+}
+
+function askExecutor<T>(deps: AgentDeps, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  const { clock, random } = deps;
+  return patiently(work, { clock, random, signal, isTransient: isUnavailable, baseMs: 20, maxMs: 1000 });
+}
+
+/** The exit of a program as the event of its attempt. */
+export function exitEvent(exit: ExecutionExit, log: RunLog): AttemptEvent {
+  if (exit.cause === "start-failed") return { type: "FAILED", reason: "StartFailed", message: exit.message };
+  if (exit.cause === "executor-stopped") {
+    return { type: "FAILED", reason: "AttemptLost", message: "the executor was stopped and ended the program" };
+  }
+  const how = [
+    exit.signal === undefined ? undefined : `ended by ${exit.signal}${exit.outOfMemory ? " (OOMKilled)" : ""}`,
+    exit.message || undefined,
+    log.stderrTail() || undefined,
+  ];
+  return { type: "EXIT", exitCode: exitCodeOf(exit), message: how.filter((part) => part !== undefined).join(": ") };
+}
+
+/** As in shells: 128 and the number of the signal for a program that a signal ended. */
+function exitCodeOf({ exitCode, signal }: ExecutionExit): number {
+  if (exitCode !== undefined) return exitCode;
+  return 128 + (constants.signals[signal as keyof typeof constants.signals] ?? 0);
+}

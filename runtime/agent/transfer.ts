@@ -1,0 +1,116 @@
+import { hash8 } from "#api/hash.ts";
+import type { Run } from "#api/kinds/run.ts";
+import { timeoutOf } from "#api/runs.ts";
+import { parseTime } from "#api/time.ts";
+import type { AttemptEvent } from "#machines/attempt.ts";
+import { collectArtifacts } from "#runtime/artifacts/collect.ts";
+import { ArtifactInputError, stageInputs } from "#runtime/artifacts/stage.ts";
+import { ArtifactInvalidError, StoreUnavailableError } from "#runtime/artifacts/store.ts";
+import type { RunLayout } from "#runtime/files/layout.ts";
+import { FilesError } from "#runtime/files/port.ts";
+import { readOutputsFile } from "#runtime/files/runs.ts";
+import { outputReadBytes, parseOutputs } from "#runtime/outputs/parse.ts";
+import { type AgentDeps, type Pools, storePatienceMs } from "./deps.ts";
+import { patiently } from "./patience.ts";
+
+/** Puts the artifact inputs of the Run in place; a store that is down is asked again until the Run is out of time. */
+export async function stage(
+  deps: AgentDeps,
+  pools: Pools,
+  run: Run,
+  layout: RunLayout,
+  signal: AbortSignal,
+): Promise<AttemptEvent> {
+  const { artifactInputs: inputs = [] } = run.spec;
+  if (inputs.length === 0) return { type: "STAGED" };
+  const request = { inputs, layout, owner: stagingOwner(run), limits: deps.artifactLimits.tree, signal };
+  try {
+    await whileStoreIsDown(deps, run, signal, () =>
+      pools.transfer.run(() => stageInputs(deps.files, deps.store, request), signal),
+    );
+    return { type: "STAGED" };
+  } catch (error) {
+    signal.throwIfAborted();
+    const message = error instanceof Error ? error.message : String(error);
+    if (error instanceof StoreUnavailableError) return { type: "FAILED", reason: "ArtifactStoreUnavailable", message };
+    if (error instanceof ArtifactInputError) return { type: "FAILED", reason: "ArtifactInputFailed", message };
+    throw error;
+  }
+}
+
+/**
+ * Who stages, as one text for all attempts of the same work, also when each attempt is a Run of its own: the owner of
+ * the Run (itself, if it has none) and what it is to do.
+ */
+function stagingOwner({ metadata, spec }: Run): string {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller)?.uid ?? metadata.uid ?? "";
+  return `${owner}/${hash8([spec.workspace?.name, spec.source, spec.mode, spec.artifactInputs])}`;
+}
+
+/** Reads what the program left: outputs, and how many artifacts there are to store. */
+export async function collect(deps: AgentDeps, layout: RunLayout): Promise<AttemptEvent> {
+  try {
+    const parsed = parseOutputs(await readOutputsFile(deps.files, layout, outputReadBytes));
+    if (!parsed.ok) return { type: "FAILED", reason: parsed.reason, message: parsed.message };
+    const artifacts = await countArtifacts(deps, layout);
+    return { type: "COLLECTED", outputs: { ...parsed.outputs }, artifacts };
+  } catch (error) {
+    if (!(error instanceof FilesError)) throw error;
+    return { type: "FAILED", reason: "OutputsInvalid", message: `the outputs file cannot be read: ${error.message}` };
+  }
+}
+
+/** Too many, or a directory that was replaced by something else, are for the upload to refuse. */
+async function countArtifacts(deps: AgentDeps, layout: RunLayout): Promise<number> {
+  try {
+    return (await deps.files.list(layout.artifacts, deps.artifactLimits.artifacts)).length;
+  } catch (error) {
+    if (error instanceof FilesError && error.code === "Missing") return 0;
+    if (error instanceof FilesError) return 1;
+    throw error;
+  }
+}
+
+/** Stores what the program left in its artifacts directory. */
+export async function upload(
+  deps: AgentDeps,
+  pools: Pools,
+  run: Run,
+  layout: RunLayout,
+  signal: AbortSignal,
+): Promise<AttemptEvent> {
+  const request = {
+    directory: layout.artifacts,
+    runUid: run.metadata.uid ?? "",
+    runtime: deps.self.runtime,
+    limits: deps.artifactLimits,
+    now: () => deps.clock.now(),
+    signal,
+  };
+  try {
+    const refs = await whileStoreIsDown(deps, run, signal, () =>
+      pools.transfer.run(() => collectArtifacts(deps.files, deps.store, request), signal),
+    );
+    return { type: "UPLOADED", artifactRefs: [...refs] };
+  } catch (error) {
+    signal.throwIfAborted();
+    const message = error instanceof Error ? error.message : String(error);
+    if (error instanceof ArtifactInvalidError) return { type: "FAILED", reason: "ArtifactInvalid", message };
+    if (error instanceof StoreUnavailableError) return { type: "FAILED", reason: "ArtifactStoreUnavailable", message };
+    throw error;
+  }
+}
+
+function whileStoreIsDown<T>(deps: AgentDeps, run: Run, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  const timeout = timeoutOf(run.spec);
+  const start = parseTime(run.status?.startTime) ?? deps.clock.now();
+  return patiently(work, {
+    clock: deps.clock,
+    random: deps.random,
+    signal,
+    isTransient: (error) => error instanceof StoreUnavailableError,
+    until: timeout === undefined ? deps.clock.now() + storePatienceMs : start + timeout,
+    baseMs: 200,
+    maxMs: 10_000,
+  });
+}
