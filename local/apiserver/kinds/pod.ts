@@ -70,7 +70,11 @@ const changeable =
 
 /** A Pod is what it was created as, but for images, deadline and tolerations. */
 function validateChange(draft: Draft, old: StoredObject): FieldError[] {
-  if (equalJson(fixedPart(draft.spec), fixedPart(old.spec))) return [];
+  const before = isObject(old.spec) ? old.spec : {};
+  // The local node is scheduler and kubelet in one and may bind by an update; a real one needs pods/binding for it.
+  const nodeName = before.nodeName ?? getPath(draft, ["spec", "nodeName"]);
+  if (equalJson(fixedPart(draft.spec), fixedPart({ ...before, ...(nodeName === undefined ? {} : { nodeName }) })))
+    return [];
   return [forbidden("spec", `pod updates may not change fields other than ${changeable}`)];
 }
 

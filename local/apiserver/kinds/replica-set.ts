@@ -1,5 +1,6 @@
 import { type FieldError, invalid, required } from "../field-errors.ts";
-import { equalJson, getPath, isObject, isStringMap } from "../json.ts";
+import { equalJson, getPath, isObject } from "../json.ts";
+import { selects } from "../selectors/label-selector.ts";
 import type { Draft, StoredObject } from "../types.ts";
 import { defineKind } from "./define.ts";
 import { podDefaults } from "./pod.ts";
@@ -53,37 +54,4 @@ function validate(draft: Draft, old: StoredObject | undefined): FieldError[] {
   const containers = getPath(draft, ["spec", "template", "spec", "containers"]);
   if (!Array.isArray(containers) || containers.length === 0) errors.push(required("spec.template.spec.containers"));
   return errors;
-}
-
-/** Whether a metav1.LabelSelector selects these labels; an empty one is refused because it would select everything. */
-function selects(selector: Readonly<Record<string, unknown>>, labels: unknown): boolean {
-  const { matchLabels = {}, matchExpressions = [] } = selector;
-  if (!isStringMap(matchLabels) || !Array.isArray(matchExpressions)) return false;
-  const wanted = Object.entries(matchLabels);
-  if (wanted.length === 0 && matchExpressions.length === 0) return false;
-  const own = isStringMap(labels) ? labels : {};
-  if (!wanted.every(([key, value]) => Object.hasOwn(own, key) && own[key] === value)) return false;
-  return matchExpressions.every((expression: unknown) => isObject(expression) && selectsExpression(expression, own));
-}
-
-function selectsExpression(
-  expression: Readonly<Record<string, unknown>>,
-  labels: Readonly<Record<string, string>>,
-): boolean {
-  const { key, operator, values } = expression;
-  if (typeof key !== "string") return false;
-  const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
-  const listed = Array.isArray(values) && value !== undefined && values.includes(value);
-  switch (operator) {
-    case "Exists":
-      return value !== undefined;
-    case "DoesNotExist":
-      return value === undefined;
-    case "In":
-      return listed;
-    case "NotIn":
-      return !listed;
-    default:
-      return false;
-  }
 }

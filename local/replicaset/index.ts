@@ -1,0 +1,2 @@
+export { createReplicaSetController, type ReplicaSetController, type ReplicaSetControllerDeps } from "./controller.ts";
+export { deletionCostAnnotation } from "./rank.ts";
