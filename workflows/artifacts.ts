@@ -2,7 +2,6 @@ import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
 import type { RunArtifactInput } from "#api/kinds/run.ts";
 import type { ArtifactStoreSpec, RuntimeSpec } from "#api/kinds/runtime.ts";
 import type { JobStatus } from "#api/kinds/workflow-run.ts";
-import type { Reason } from "#api/reasons.ts";
 import { listOf } from "./field-error.ts";
 import type { JobPlan } from "./plan.ts";
 import { memberOf } from "./values.ts";
@@ -21,7 +20,7 @@ export function promote(steps: Iterable<readonly ArtifactRef[]>): Record<string,
 export type ArtifactInputs =
   /** The inputs of each step that takes artifacts, by the name of the step. */
   | { readonly ok: true; readonly inputs: ReadonlyMap<string, readonly RunArtifactInput[]> }
-  | { readonly ok: false; readonly reason: Reason; readonly message: string };
+  | { readonly ok: false; readonly reason: "ArtifactMissing"; readonly message: string };
 
 /**
  * Resolves all artifacts that the steps of a job take, before its first Run. A name that is not there will not come any more: the
@@ -80,7 +79,7 @@ export function checkStores(
   job: JobPlan,
   jobs: ReadonlyMap<string, JobPlan>,
   runtimeOf: (name: string) => StoreOwner | undefined,
-): { readonly reason: Reason; readonly message: string } | undefined {
+): { readonly reason: "ArtifactStoreMismatch"; readonly message: string } | undefined {
   const consumer = runtimeOf(job.runsOn);
   const producers = new Set(job.steps.flatMap((step) => step.artifacts.map((artifact) => artifact.job)));
   for (const id of producers) {

@@ -2,8 +2,8 @@ import type { EnvVar, Run, RunArtifactInput } from "#api/kinds/run.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import { apiVersion } from "#api/labels.ts";
 import { childRunName } from "#api/names.ts";
-import type { Reason } from "#api/reasons.ts";
 import { runs } from "#api/resources.ts";
+import type { CannotStartReason } from "#machines/step-status.ts";
 import { childMeta } from "./child-meta.ts";
 import { type ContextValues, evaluateExpression } from "./expressions/evaluate.ts";
 import { limits } from "./expressions/limits.ts";
@@ -33,7 +33,7 @@ export interface ChildRunInput {
 export type ChildRunResult =
   | { readonly ok: true; readonly run: Run }
   /** RuntimeNotFound means: not yet, try again when the Runtime is there. Everything else fails the step. */
-  | { readonly ok: false; readonly reason: Reason; readonly message: string };
+  | { readonly ok: false; readonly reason: "RuntimeNotFound" | CannotStartReason; readonly message: string };
 
 /**
  * The child Run of one attempt of a step. It has a controller owner and no TTL: it, and the bytes of its artifacts, live as long as
@@ -46,7 +46,7 @@ export function childRun(input: ChildRunInput): ChildRunResult {
     return { ok: false, reason: "RuntimeNotFound", message: `there is no Runtime "${job.runsOn}"` };
   }
   const compiled = compileScript(step.run, language, `${step.path}.run`);
-  if (!compiled.ok) return { ok: false, reason: "InvalidWorkflow", message: formatErrors(compiled.errors) };
+  if (!compiled.ok) return { ok: false, reason: "ExpressionFailed", message: formatErrors(compiled.errors) };
   const env = environment(compiled.script, values);
   if (!env.ok) return { ok: false, reason: "ExpressionFailed", message: `step "${step.name}": ${env.message}` };
   const inputs = input.artifactInputs ?? [];

@@ -1,5 +1,4 @@
 import type { JobStatus, StepStatus } from "#api/kinds/workflow-run.ts";
-import type { Reason } from "#api/reasons.ts";
 import { type ContextValues, evaluateTemplate } from "./expressions/evaluate.ts";
 import type { JobPlan } from "./plan.ts";
 
@@ -22,7 +21,7 @@ export function contextValues(job: JobPlan, jobs: Jobs): ContextValues {
 
 export type OutputsResult =
   | { readonly ok: true; readonly outputs: Readonly<Record<string, string>> }
-  | { readonly ok: false; readonly reason: Reason; readonly message: string };
+  | { readonly ok: false; readonly reason: "ExpressionFailed" | "OutputsTooLarge"; readonly message: string };
 
 /** The declared outputs of a job whose steps all succeeded. */
 export function jobOutputs(job: JobPlan, values: ContextValues): OutputsResult {
