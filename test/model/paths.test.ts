@@ -53,7 +53,9 @@ describe.each(modelled)("$name", (each) => {
     rows.push([name, ...counts.map(String), String(replay.steps)]);
   });
 
-  test.runIf(each.persistence !== undefined)("every path ends the same when each step goes through the status", () => {
+  // The attempt's chart has no status; restart.test.ts crashes its agent at every step instead.
+  if (each.persistence === undefined) return;
+  test("every path ends the same when each step goes through the status", () => {
     const stored = new Replay(each);
     for (const paths of [...covering, ...simple]) {
       const ends = replay.run(paths, "memory").map((end) => stableJson(replay.statusOf(end)));

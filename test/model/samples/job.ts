@@ -75,6 +75,12 @@ export const jobWalk: Walk = {
   essence: (snapshot: AnyMachineSnapshot) => {
     const { value, context } = snapshot as JobSnapshot;
     const { steps, reason, collision, artifacts } = context.status;
-    return [value, steps?.map((each) => each.phase), reason, bucket(collision, maxCollisions), artifacts];
+    return [
+      value,
+      steps?.map((each) => each.phase),
+      reason,
+      bucket(collision, maxCollisions),
+      Object.keys(artifacts ?? {}),
+    ];
   },
 };
