@@ -1,6 +1,7 @@
 import { stableJson } from "#api/json.ts";
 import type { Runtime } from "#api/kinds/runtime.ts";
 import { annotations, labels } from "#api/labels.ts";
+import { podContainers, podPaths, podVolumes } from "#api/pod-layout.ts";
 import { capacityOf, drainTimeoutOf } from "#api/runtimes.ts";
 import type { Container, PodTemplateSpec, Volume, VolumeMount } from "#kube/builtin.ts";
 
@@ -18,11 +19,7 @@ const defaultUser = 65532;
 /** Grace period beyond the drain timeout, for the agent to end what is left and write it down. */
 const graceAfterDrainMs = 30_000;
 
-const socketDirectory = "/run/kruntimes";
-const socket = `${socketDirectory}/executor.sock`;
-const workspaceRoot = "/workspace";
-const artifactRoot = "/artifacts";
-const programs = "/kruntimes";
+const socket = `${podPaths.socket}/executor.sock`;
 
 /**
  * The Pod template of a Runtime's pool: the user's template with our executor as the command of the container
@@ -85,10 +82,10 @@ const mount = (name: string, mountPath: string, readOnly?: true): VolumeMount =>
 
 function injector(settings: PoolSettings): Container {
   return {
-    name: "kruntimes-injector",
+    name: podContainers.injector,
     image: settings.image,
-    args: ["inject", `--target=${programs}`],
-    volumeMounts: [mount("kruntimes", programs)],
+    args: ["inject", `--target=${podPaths.executor}`],
+    volumeMounts: [mount(podVolumes.executor, podPaths.executor)],
     securityContext: hardened,
   };
 }
@@ -97,18 +94,18 @@ function agent(runtime: Runtime, settings: PoolSettings): Container {
   const { artifactStore } = runtime.spec;
   const claim = artifactStore?.filesystem?.volumeClaimName;
   return {
-    name: "runtimed",
+    name: podContainers.agent,
     image: settings.image,
     restartPolicy: "Always",
     args: [
       "agent",
       `--runtime=${runtime.metadata.name}`,
       `--socket=${socket}`,
-      `--workspace-root=${workspaceRoot}`,
+      `--workspace-root=${podPaths.workspace}`,
       `--capacity=${stableJson(capacityOf(runtime.spec) ?? {})}`,
       `--drain-timeout=${drainTimeoutOf(runtime.spec)}ms`,
       `--cluster-uid=${settings.clusterUid}`,
-      ...(claim === undefined ? [] : [`--artifact-root=${artifactRoot}`, `--artifact-claim=${claim}`]),
+      ...(claim === undefined ? [] : [`--artifact-root=${podPaths.artifactStore}`, `--artifact-claim=${claim}`]),
     ],
     env: [
       { name: "POD_NAME", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
@@ -116,9 +113,9 @@ function agent(runtime: Runtime, settings: PoolSettings): Container {
       { name: "POD_UID", valueFrom: { fieldRef: { fieldPath: "metadata.uid" } } },
     ],
     volumeMounts: [
-      mount("workspace", workspaceRoot),
-      mount("socket", socketDirectory),
-      ...(claim === undefined ? [] : [mount("artifact-store", artifactRoot)]),
+      mount(podVolumes.workspace, podPaths.workspace),
+      mount(podVolumes.socket, podPaths.socket),
+      ...(claim === undefined ? [] : [mount(podVolumes.artifactStore, podPaths.artifactStore)]),
     ],
     securityContext: hardened,
   };
@@ -129,7 +126,7 @@ function server(runtime: Runtime, container: Container): Container {
   const { interpreter, command } = runtime.spec.server ?? {};
   return {
     ...container,
-    command: [`${programs}/tini`, "--", `${programs}/kruntimes`],
+    command: [`${podPaths.executor}/tini`, "--", `${podPaths.executor}/kruntimes`],
     args: [
       "executor",
       `--socket=${socket}`,
@@ -139,9 +136,9 @@ function server(runtime: Runtime, container: Container): Container {
     ],
     volumeMounts: [
       ...(container.volumeMounts ?? []),
-      mount("workspace", workspaceRoot),
-      mount("socket", socketDirectory),
-      mount("kruntimes", programs, true),
+      mount(podVolumes.workspace, podPaths.workspace),
+      mount(podVolumes.socket, podPaths.socket),
+      mount(podVolumes.executor, podPaths.executor, true),
     ],
     securityContext: {
       allowPrivilegeEscalation: false,
@@ -155,11 +152,11 @@ function volumes(runtime: Runtime): Volume[] {
   const claim = runtime.spec.artifactStore?.filesystem?.volumeClaimName;
   const source = Object.entries(runtime.spec.workspace ?? {})[0] ?? ["emptyDir", {}];
   const made: Volume[] = [
-    { name: "workspace", [source[0]]: source[1] },
-    { name: "kruntimes", emptyDir: {} },
-    { name: "socket", emptyDir: {} },
+    { name: podVolumes.workspace, [source[0]]: source[1] },
+    { name: podVolumes.executor, emptyDir: {} },
+    { name: podVolumes.socket, emptyDir: {} },
   ];
-  if (claim !== undefined) made.push({ name: "artifact-store", persistentVolumeClaim: { claimName: claim } });
+  if (claim !== undefined) made.push({ name: podVolumes.artifactStore, persistentVolumeClaim: { claimName: claim } });
   return made;
 }
 

@@ -12,7 +12,7 @@ import { openSystemFiles } from "#runtime/files/system-files.ts";
 import { GrpcExecutorClient } from "#runtime/grpc-executor-client.ts";
 import { defaultLogLimits } from "#runtime/logs/limits.ts";
 import { createStreamSink } from "#runtime/logs/stream-sink.ts";
-import { createGitFetcher } from "#runtime/source/git.ts";
+import { createSystemGit } from "#runtime/source/system-git.ts";
 import { createAgent } from "./agent.ts";
 
 /** Longest time that a drain takes when the flag is missing: five minutes, as in `Runtime.spec.drain`. */
@@ -43,7 +43,7 @@ export async function main(args: readonly string[]): Promise<void> {
       executor,
       files: await openSystemFiles(flags.workspaceRoot),
       store: await openStore(flags),
-      git: createGitFetcher(),
+      git: createSystemGit({ clock: systemClock, environment: process.env }),
       sink: createStreamSink(process.stdout),
       self: flags.self,
       logLimits: defaultLogLimits,

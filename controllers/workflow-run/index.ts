@@ -1,0 +1,1 @@
+export { createWorkflowRunController, type WorkflowSettings } from "./controller.ts";

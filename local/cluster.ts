@@ -1,0 +1,98 @@
+import { createControllers } from "#controllers/index.ts";
+import { createScheduler } from "#controllers/scheduler/index.ts";
+import { namespaces } from "#kube/builtin.ts";
+import { createClient } from "#kube/client.ts";
+import { memoryTransport } from "#kube/memory.ts";
+import type { Clock, Logger, Random } from "#kube/ports.ts";
+import type { Client } from "#kube/resource.ts";
+import { type ApiServer, createApiServer } from "#local/apiserver/index.ts";
+import { createReplicaSetController } from "#local/replicaset/index.ts";
+import { localAdmission } from "./admission.ts";
+import { platformCrds } from "./crds.ts";
+import { listen } from "./http/listener.ts";
+import { FileLines } from "./node/file-lines.ts";
+import { nodeLayout } from "./node/layout.ts";
+import { createNode, type LocalNode } from "./node/node.ts";
+import { PodLogs } from "./node/pod-logs.ts";
+import { systemDirectories } from "./node/system-directories.ts";
+import { systemProcesses } from "./node/system-processes.ts";
+import { writeToken } from "./token.ts";
+
+export interface ClusterOptions {
+  /** Everything of the cluster is below it. It exists. */
+  readonly stateDirectory: string;
+  /** Command that takes a component and its flags, e.g. `[node, bin/kruntimes.mjs]`. */
+  readonly entry: readonly string[];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/** A cluster in this process; only agents and executors are processes of their own. */
+export interface Cluster {
+  readonly client: Client;
+  readonly api: ApiServer;
+  /** Address for other processes of this machine, with the token in the state directory. */
+  readonly url: string;
+  readonly node: LocalNode;
+  readonly logs: PodLogs;
+  /** Ends everything. No process of a Pod is left when it resolves. */
+  stop(): Promise<void>;
+}
+
+/** TTL of the workspace of a job that is over: long enough to look at the files. */
+const workspaceTtlSeconds = 3600;
+
+/** Image of the platform in Pod templates; nothing is pulled here. */
+const platformImage = "kruntimes:local";
+
+/** Starts API server, scheduler, controllers and node. */
+export async function startCluster(options: ClusterOptions): Promise<Cluster> {
+  const { clock, random, logger } = options;
+  const ending = new AbortController();
+  const client = createClient(memoryTransport({ handle: (r) => api.handle(r), watch: (r) => api.watch(r) }, clock));
+  const api = createApiServer({ crds: platformCrds(), admission: [localAdmission(() => client)], clock, random });
+  const layout = nodeLayout(options.stateDirectory);
+  const token = await writeToken(layout.tokenFile, random);
+  const listener = await listen(api, { token });
+  const files = new FileLines();
+  const logs = new PodLogs(files);
+  const deps = { client, clock, random, logger };
+
+  const system = await client.of(namespaces).get({ name: "kube-system" });
+  const scheduler = createScheduler(deps);
+  const controllers = createControllers(deps, {
+    pool: { image: platformImage, clusterUid: system.metadata.uid ?? "" },
+    workflow: { workspaceTtlSeconds },
+  });
+  const replicaSets = createReplicaSetController(deps);
+  const node = createNode({
+    ...deps,
+    layout,
+    processes: systemProcesses(options.entry, clock),
+    directories: systemDirectories,
+    logs,
+    env: { KRUNTIMES_API_SERVER: listener.url, KRUNTIMES_TOKEN_FILE: layout.tokenFile },
+  });
+  await Promise.all([
+    node.start(ending.signal),
+    replicaSets.start(ending.signal),
+    controllers.start(ending.signal),
+    scheduler.start(ending.signal),
+  ]);
+
+  return {
+    client,
+    api,
+    url: listener.url,
+    node,
+    logs,
+    async stop() {
+      ending.abort();
+      await Promise.all([scheduler.stop(), controllers.stop(), replicaSets.stop(), node.stop()]);
+      await listener.close();
+      api.close();
+      files.close();
+    },
+  };
+}

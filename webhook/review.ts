@@ -1,0 +1,74 @@
+import { type Kind, kinds } from "#api/crd/kinds.ts";
+import type { FieldError } from "#api/field-error.ts";
+import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
+import type { Run } from "#api/kinds/run.ts";
+import type { Action, Workflow } from "#api/kinds/workflow.ts";
+import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
+import type { KubeObject } from "#api/meta.ts";
+import { validateCreate, validateUpdate } from "#api/validation/index.ts";
+import { compileAction, compileWorkflow } from "#workflows/compile-workflow.ts";
+
+/** A request to write an object of ours, after its schema was checked. */
+export interface Review {
+  readonly operation: "CREATE" | "UPDATE";
+  readonly kind: Kind;
+  readonly namespace: string;
+  readonly object: KubeObject;
+  /** Present for UPDATE. */
+  readonly oldObject?: KubeObject;
+}
+
+/** What the rules look up; always live, since a cache may be behind the very object that is asked for. */
+export interface Lookups {
+  workspace(namespace: string, name: string): Promise<PersistentWorkspace | undefined>;
+}
+
+/** Whether that is one of our kinds, whose objects {@link review} can judge. */
+export const isOwnKind = (kind: string): kind is Kind => Object.hasOwn(kinds, kind);
+
+/** Everything that speaks against the request; empty when it is admitted. */
+export async function review(request: Review, lookups: Lookups): Promise<readonly FieldError[]> {
+  const { operation, kind, object, oldObject } = request;
+  if (operation === "UPDATE") return oldObject === undefined ? [] : validateUpdate(kind, oldObject, object);
+  const errors = validateCreate(kind, object);
+  // What is refused by name already would only be refused again, in other words, by the compiler.
+  if (errors.length > 0) return errors;
+  return [...compileErrors(kind, object), ...(await workspaceErrors(request, lookups))];
+}
+
+function compileErrors(kind: Kind, object: KubeObject): readonly FieldError[] {
+  switch (kind) {
+    case "Workflow":
+      return errorsOf(compileWorkflow((object as Workflow).spec));
+    case "WorkflowRun": {
+      const { jobs } = (object as WorkflowRun).spec;
+      return jobs === undefined ? [] : errorsOf(compileWorkflow({ jobs }));
+    }
+    case "Action":
+      return errorsOf(compileAction((object as Action).spec));
+    default:
+      return [];
+  }
+}
+
+const errorsOf = (compiled: { ok: true } | { ok: false; errors: readonly FieldError[] }) =>
+  compiled.ok ? [] : compiled.errors;
+
+/** A workspace must be there before the Run that refers to it, and belong to the same Runtime. */
+async function workspaceErrors({ kind, namespace, object }: Review, lookups: Lookups): Promise<FieldError[]> {
+  const { spec } = object as Run;
+  if (kind !== "Run" || spec.workspace === undefined) return [];
+  const { name } = spec.workspace;
+  const workspace = await lookups.workspace(namespace, name);
+  const refuse = (message: string, advice: string): FieldError[] => [
+    { path: "spec.workspace.name", message, advice, type: "FieldValueInvalid" },
+  ];
+  if (workspace === undefined) {
+    return refuse(`there is no PersistentWorkspace ${name} in namespace ${namespace}`, "Create it before the Run.");
+  }
+  if (workspace.spec.runtime !== spec.runtime) {
+    const message = `workspace ${name} belongs to Runtime ${workspace.spec.runtime}, the Run asks for ${spec.runtime}`;
+    return refuse(message, "Use the Runtime of the workspace, or another workspace.");
+  }
+  return [];
+}
