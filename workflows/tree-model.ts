@@ -1,0 +1,106 @@
+import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
+import type {
+  JobPhase,
+  JobStatus,
+  StepPhase,
+  StepStatus,
+  WorkflowRun,
+  WorkflowRunPhase,
+} from "#api/kinds/workflow-run.ts";
+import { parseTime } from "#api/time.ts";
+
+/** One line of a WorkflowRun as people see it: the run, a job or a step, with what belongs to it. */
+export interface TreeNode {
+  readonly name: string;
+  readonly phase: WorkflowRunPhase | JobPhase | StepPhase;
+  /** From the start to the end, or to now; absent before the start. In milliseconds. */
+  readonly durationMs: number | undefined;
+  /** Remarks behind the name, e.g. `attempt 2`. */
+  readonly remarks: readonly string[];
+  /** Why it is where it is; lines as they were written. */
+  readonly message: string | undefined;
+  readonly outputs: readonly (readonly [name: string, value: string])[];
+  readonly artifacts: readonly ArtifactRef[];
+  readonly children: readonly TreeNode[];
+}
+
+/**
+ * The tree of a WorkflowRun.
+ *
+ * @param now milliseconds since the epoch
+ * @param order of the jobs, as a plan has it; without it jobs stand in the order in which they started
+ */
+export function treeOf(run: WorkflowRun, now: number, order?: readonly string[]): TreeNode {
+  const { status } = run;
+  const jobs = Object.entries(status?.jobs ?? {});
+  const place = ([id, job]: readonly [string, JobStatus]) => {
+    const index = order?.indexOf(id) ?? -1;
+    return index >= 0 ? index : (parseTime(job.startTime) ?? Number.POSITIVE_INFINITY);
+  };
+  // Jobs that have not started keep the order of the map: Infinity minus Infinity is no number.
+  jobs.sort((a, b) => place(a) - place(b) || 0);
+  return {
+    name: run.metadata.name,
+    phase: status?.phase ?? "Pending",
+    durationMs: durationOf(status ?? {}, now),
+    remarks: [...attemptOf(status ?? {}), ...(status?.progress === undefined ? [] : [`${status.progress} jobs`])],
+    message: whyOf(status ?? {}, status?.phase ?? "Pending"),
+    outputs: sorted(status?.outputs),
+    artifacts: [],
+    children: jobs.map(([id, job]) => jobNode(id, job, now)),
+  };
+}
+
+function jobNode(id: string, job: JobStatus, now: number): TreeNode {
+  return {
+    name: id,
+    phase: job.phase,
+    durationMs: durationOf(job, now),
+    remarks: attemptOf(job),
+    message: whyOf(job, job.phase),
+    outputs: sorted(job.outputs),
+    artifacts: sorted(job.artifacts).map(([, ref]) => ref),
+    children: (job.steps ?? []).map((step) => stepNode(step, now)),
+  };
+}
+
+function stepNode(step: StepStatus, now: number): TreeNode {
+  const { exitCode } = step;
+  return {
+    name: step.name,
+    phase: step.phase,
+    durationMs: durationOf(step, now),
+    remarks: [...attemptOf(step), ...(exitCode === undefined || exitCode === 0 ? [] : [`exit code ${exitCode}`])],
+    message: whyOf(step, step.phase),
+    outputs: sorted(step.outputs),
+    artifacts: [],
+    children: [],
+  };
+}
+
+interface Times {
+  readonly startTime?: string;
+  readonly completionTime?: string;
+}
+
+function durationOf({ startTime, completionTime }: Times, now: number): number | undefined {
+  const start = parseTime(startTime);
+  return start === undefined ? undefined : Math.max(0, (parseTime(completionTime) ?? now) - start);
+}
+
+function attemptOf({ attempt = 1 }: { readonly attempt?: number }): string[] {
+  return attempt > 1 ? [`attempt ${attempt}`] : [];
+}
+
+/** Reason and message; what went well needs no explanation. */
+function whyOf(
+  { reason, message }: { readonly reason?: string; readonly message?: string },
+  phase: string,
+): string | undefined {
+  if (phase === "Succeeded" || (reason === undefined && message === undefined)) return undefined;
+  return [reason, message].filter((part) => part !== undefined && part !== "").join(": ");
+}
+
+function sorted<T>(map: Readonly<Record<string, T>> | undefined): [string, T][] {
+  return Object.entries(map ?? {}).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+}
