@@ -80,13 +80,12 @@ export function createPersistentWorkspace(deps: ControllerDeps, informers: Infor
     if (workspace === undefined) return undefined;
     const { namespace, uid = "" } = workspace.metadata;
     const users = informers.runs.byIndex("workspace", key);
-    const boundPod = workspace.status?.boundPod;
     const runtime = `${namespace}/${workspace.spec.runtime}`;
     const seen: Seen = {
       workspace,
       runtimeExists: informers.runtimes.get(runtime) !== undefined,
       candidates: informers.pods.byIndex("runtime", runtime).filter(isCandidate).filter(isOfPool),
-      boundPod: boundPod === undefined ? undefined : informers.pods.get(`${namespace}/${boundPod}`),
+      podNamed: (name) => informers.pods.get(`${namespace}/${name}`),
       activeRuns: users.filter((user) => !isTerminal(user.status?.phase)).length,
       lastCompletion: latestCompletion(users),
       usageDue: (usageWritten.get(uid) ?? Number.NEGATIVE_INFINITY) + usageIntervalMs,
@@ -94,7 +93,8 @@ export function createPersistentWorkspace(deps: ControllerDeps, informers: Infor
     const status = workspace.status ?? { phase: "Pending" };
     if (observe(seen, status, clock.now())?.type !== "LOSE") return seen;
     // Lost is for ever, so the Pod is read as it is now.
-    return { ...seen, boundPod: await findPod(namespace, boundPod ?? "") };
+    const live = await findPod(namespace, status.boundPod ?? "");
+    return { ...seen, podNamed: () => live };
   }
 
   /** A label alone makes no Pod part of a pool: it must belong to a ReplicaSet of that Runtime. */

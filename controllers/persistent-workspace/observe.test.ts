@@ -4,6 +4,12 @@ import { workspaceFinalizer } from "#api/labels.ts";
 import type { ObjectMeta } from "#api/meta.ts";
 import { timestamp } from "#api/time.ts";
 import type { Pod } from "#kube/builtin.ts";
+import { settle } from "#machines/lib/settle.ts";
+import {
+  persistentWorkspaceMachine,
+  persistentWorkspaceStatus,
+  restorePersistentWorkspace,
+} from "#machines/persistent-workspace.ts";
 import { nextDeadline, observe, type Seen } from "./observe.ts";
 
 const now = Date.parse("2026-01-01T00:00:00Z");
@@ -22,17 +28,20 @@ function pod(
   };
 }
 
-interface Given extends Partial<Omit<Seen, "workspace">> {
+interface Given extends Partial<Omit<Seen, "workspace" | "podNamed">> {
+  /** The Pod named `a`. */
+  boundPod?: Pod | undefined;
   spec?: Partial<PersistentWorkspaceSpec>;
   meta?: Partial<ObjectMeta>;
 }
 
-function seen({ spec = {}, meta = {}, ...rest }: Given = {}): Seen {
+function seen({ spec = {}, meta = {}, ...given }: Given = {}): Seen {
+  const { boundPod, ...rest } = { boundPod: pod("a"), ...given };
   return {
     workspace: { metadata: { name: "w", uid: "w-uid", ...meta }, spec: { runtime: "bash", ...spec } },
     runtimeExists: true,
     candidates: [],
-    boundPod: pod("a"),
+    podNamed: (name) => [boundPod, pod("b")].find((one) => one?.metadata.name === name),
     activeRuns: 0,
     lastCompletion: undefined,
     usageDue: Number.NEGATIVE_INFINITY,
@@ -228,6 +237,16 @@ test.each(Object.entries(cases))("%s", (_, { given, status, want }) => {
               ? [event.reason]
               : [];
   expect(event === undefined ? undefined : [event.type, ...detail].join(" ")).toBe(want);
+});
+
+test("binding settles in one pass", () => {
+  const given = seen({ candidates: [pod("b")], meta: { finalizers } });
+  const settled = settle({
+    machine: persistentWorkspaceMachine,
+    snapshot: restorePersistentWorkspace(pending),
+    observe: (snapshot) => observe(given, persistentWorkspaceStatus(snapshot), now),
+  });
+  expect(persistentWorkspaceStatus(settled.snapshot)).toMatchObject({ phase: "Bound", boundPod: "b" });
 });
 
 test("the pick is stable for the same candidates in any order, and spreads over workspaces", () => {

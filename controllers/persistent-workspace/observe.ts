@@ -12,8 +12,8 @@ export interface Seen {
   readonly runtimeExists: boolean;
   /** Ready Pods of the Runtime that take new work. */
   readonly candidates: readonly Pod[];
-  /** The Pod that has the name of the bound one now. */
-  readonly boundPod: Pod | undefined;
+  /** The Pod that has that name now. */
+  podNamed(name: string): Pod | undefined;
   /** Runs that refer to the workspace and have not ended. */
   readonly activeRuns: number;
   /** Latest completionTime of the Runs that refer to it, milliseconds since the epoch. */
@@ -92,12 +92,9 @@ function observePending(
 }
 
 /** Why the bound Pod no longer holds the files; undefined while it does. */
-function lose(
-  { boundPod }: Seen,
-  status: PersistentWorkspaceStatus,
-  now: number,
-): PersistentWorkspaceEvent | undefined {
-  const name = status.boundPod;
+function lose(seen: Seen, status: PersistentWorkspaceStatus, now: number): PersistentWorkspaceEvent | undefined {
+  const name = status.boundPod ?? "";
+  const boundPod = seen.podNamed(name);
   const because = (
     reason: Extract<PersistentWorkspaceEvent, { type: "LOSE" }>["reason"],
     message: string,
@@ -156,7 +153,8 @@ function unusedSince({ lastCompletion }: Seen, status: PersistentWorkspaceStatus
   return Math.max(lastCompletion ?? now - unusedDelayMs, parseTime(status.lastUsedTime) ?? 0) + unusedDelayMs;
 }
 
-function pod({ boundPod }: Seen, status: PersistentWorkspaceStatus, now: number): PersistentWorkspaceEvent | undefined {
+function pod(seen: Seen, status: PersistentWorkspaceStatus, now: number): PersistentWorkspaceEvent | undefined {
+  const boundPod = seen.podNamed(status.boundPod ?? "");
   if (boundPod === undefined) return undefined;
   const says = status.conditions?.find(({ type }) => type === "PodReady")?.status;
   if (isReady(boundPod)) return says === "True" ? undefined : { type: "POD_READY", now };
