@@ -290,7 +290,8 @@ test("a deletion of another uid marks nothing", () => {
 const step = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant("foreign write" as const), name: fc.constantFrom("a", "b") }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant("local write" as const), name: fc.constantFrom("a", "b") }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("delete" as const), name: fc.constantFrom("a", "b") }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("foreign delete" as const), name: fc.constantFrom("a", "b") }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("local delete" as const), name: fc.constantFrom("a", "b") }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant("watch event" as const) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant("answer" as const), pick: fc.nat(3) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("begin list" as const) }) },
@@ -303,7 +304,7 @@ test("whatever the order of writes, answers, watch events and lists: the cache e
       const { cache, clock } = setup();
       const server = new Map<string, Thing>();
       const log: { type: "set" | "del"; object: Thing }[] = [];
-      const answers: Thing[] = [];
+      const answers: (() => void)[] = [];
       let watched = 0;
       let version = 0;
       let uids = 0;
@@ -327,18 +328,19 @@ test("whatever the order of writes, answers, watch events and lists: the cache e
       for (const { do: what, ...rest } of steps) {
         const name = "name" in rest ? rest.name : "a";
         if (what === "foreign write") write(name);
-        else if (what === "local write") answers.push(write(name));
-        else if (what === "delete") {
+        else if (what === "local write") {
+          const written = write(name);
+          answers.push(() => cache.noteWrite(written));
+        } else if (what === "foreign delete" || what === "local delete") {
           const object = server.get(name);
           if (object === undefined) continue;
           server.delete(name);
           log.push({ type: "del", object: thing(name, String(++version), object.value, object.metadata.uid) });
+          if (what === "local delete") answers.push(() => cache.noteDelete(object));
         } else if (what === "watch event" && list === undefined) watch();
         else if (what === "answer") {
           const [answer] = answers.splice("pick" in rest ? rest.pick : 0, 1);
-          if (answer !== undefined) {
-            cache.noteWrite(answer);
-          }
+          answer?.();
         } else if (what === "begin list" && list === undefined) {
           list = { begun: cache.beginList(), objects: [...server.values()], at: log.length };
         } else if (what === "end list" && list !== undefined) {
@@ -348,13 +350,14 @@ test("whatever the order of writes, answers, watch events and lists: the cache e
           list = undefined;
         }
       }
-      for (const answer of answers) cache.noteWrite(answer);
+      for (const answer of answers) answer();
       while (watched < log.length) watch();
       clock.advance(60_000);
 
       const versions = (objects: Iterable<Thing>) =>
         Object.fromEntries([...objects].map(({ metadata }) => [metadata.name, metadata.resourceVersion]));
       expect(versions(cache.values())).toEqual(versions(server.values()));
+      expect([...cache.values()].filter(({ metadata }) => metadata.deletionTimestamp !== undefined)).toEqual([]);
       for (const value of ["0", "1", "2"]) {
         const found = cache.byIndex("value", value).map(({ metadata }) => metadata.name);
         const wanted = [...server.values()].filter((object) => object.value === value);

@@ -3,7 +3,10 @@ import { deepFreeze } from "#kube/json.ts";
 import type { Cancel, Clock, Logger } from "#kube/ports.ts";
 import { WriteLedger, type WritePosition } from "#kube/write-ledger.ts";
 
-/** Told of each change: `old` undefined = new here, `next` undefined = gone from here. */
+/**
+ * Told of each change: `old` undefined = new here, `next` undefined = gone from here. With selectors, gone may only mean
+ * that the object stopped matching them: whoever must know whether it was deleted reads it live.
+ */
 export type ChangeListener<T> = (old: T | undefined, next: T | undefined) => void;
 
 export interface CacheOptions<T extends KubeObject, I extends string> {
@@ -28,7 +31,10 @@ export interface CacheReader<T extends KubeObject, I extends string = string> {
   synced(): boolean;
   /** Resolves when {@link synced}, or rejects when the signal is aborted first. */
   whenSynced(signal?: AbortSignal): Promise<void>;
-  /** Calls `listener` after each change; a listener that throws is logged and disturbs nobody. */
+  /**
+   * Calls `listener` after each change from now on; what is here already is not told. A listener that throws is logged
+   * and disturbs nobody.
+   */
   onChange(listener: ChangeListener<T>): Cancel;
 }
 

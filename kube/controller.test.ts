@@ -28,6 +28,11 @@ const outcomes: Record<string, { outcome: () => Outcome; passes: number[]; count
   "after looks again in time": { outcome: () => after(1000, "a deadline"), passes: [1, 2, 2], counted: "after" },
   "after zero looks again at once": { outcome: () => after(0, "more to do"), passes: [2, 2, 2], counted: "after" },
   "retry looks again after a back-off": { outcome: () => retry(new Error("no")), passes: [1, 2, 2], counted: "retry" },
+  "a wait that is not a number is a bug, and no hot loop": {
+    outcome: () => after(Number.NaN, "broken time"),
+    passes: [1, 2, 2],
+    counted: "retry",
+  },
   "a conflict is a retry that is counted apart": {
     outcome: () => retry(conflict()),
     passes: [1, 2, 2],

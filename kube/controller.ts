@@ -87,7 +87,10 @@ export function createController(options: ControllerOptions): Controller {
     });
     const begun = clock.monotonic();
     try {
-      return await reconcile(key, limit.signal);
+      const outcome = await reconcile(key, limit.signal);
+      // A time that could not be read would otherwise mean "at once", again and again.
+      if (outcome.kind === "after" && Number.isNaN(outcome.ms)) throw new Error(`no time to wait: ${outcome.why}`);
+      return outcome;
     } catch (error) {
       thrown++;
       return retry(error);

@@ -32,7 +32,7 @@ test.each(rfc)("merge patch of RFC 7386: %j with %j is %j", (target, patch, want
 });
 
 /** Values without null members, which a merge patch cannot express. */
-const value = fc.jsonValue({ maxDepth: 4 }).map((json) => mergePatch(undefined, json));
+const value = fc.jsonValue({ maxDepth: 4 }).map((json) => mergePatch(undefined, JSON.parse(JSON.stringify(json))));
 
 test("the difference of two values, merged into the first, gives the second", () => {
   fc.assert(
@@ -65,6 +65,12 @@ test("a copy equals what a wire would make of it, and shares nothing", () => {
   deepFreeze(original);
   copy.a.b.push({ c: 2 });
   expect(original.a.b).toHaveLength(1);
+});
+
+test("what JSON cannot say is left out or null, as JSON does it; a bigint is refused", () => {
+  const odd = { f: () => {}, list: [() => {}, Number.NaN], inf: Number.POSITIVE_INFINITY, zero: -0, gone: undefined };
+  expect(copyJson<unknown>(odd)).toStrictEqual({ list: [null, null], inf: null, zero: 0 });
+  expect(() => copyJson({ n: 1n })).toThrow(TypeError);
 });
 
 test("a member called __proto__ is data, not a prototype", () => {

@@ -20,15 +20,22 @@ export function copyJson<T>(value: T): T {
 }
 
 function copy(value: unknown): unknown {
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map((item) => (item === undefined ? null : copy(item)));
+  if (typeof value !== "object" || value === null) return scalar(value);
+  if (Array.isArray(value)) return value.map((item) => copy(item) ?? null);
   if (typeof (value as { toJSON?: unknown }).toJSON === "function") return (value as { toJSON(): unknown }).toJSON();
   const result: Members = {};
   for (const name of Object.keys(value)) {
-    const member = (value as Members)[name];
-    if (member !== undefined) set(result, name, copy(member));
+    const member = copy((value as Members)[name]);
+    if (member !== undefined) set(result, name, member);
   }
   return result;
+}
+
+/** What `JSON.stringify` makes of a value that is no object. */
+function scalar(value: unknown): unknown {
+  if (typeof value === "number") return Number.isFinite(value) ? value + 0 : null;
+  if (typeof value === "bigint") throw new TypeError("a bigint is no JSON value");
+  return typeof value === "function" || typeof value === "symbol" ? undefined : value;
 }
 
 /** Sets an own member even when it is called `__proto__`. */

@@ -11,13 +11,16 @@ export type Outcome =
   /** Will not get better by itself: recorded, not retried until an event comes. */
   | { readonly kind: "fatal"; readonly reason: Reason; readonly message: string };
 
+/** Nothing to wait for. */
 export const done: Outcome = { kind: "done" };
 
 /** @param why shown in debug logs, e.g. `timeout of the attempt`. */
 export const after = (ms: number, why: string): Outcome => ({ kind: "after", ms: Math.max(0, ms), why });
 
+/** @param error what was thrown; becomes an Error if it is none. */
 export const retry = (error: unknown): Outcome => ({ kind: "retry", error: asError(error) });
 
+/** @param message for people: what is wrong, and what to do about it. */
 export const fatal = (reason: Reason, message: string): Outcome => ({ kind: "fatal", reason, message });
 
 /** The outcome that looks again first: for a pass that consists of several. Errors win over waits, fatal over all. */
@@ -29,6 +32,7 @@ export function soonest(...outcomes: readonly Outcome[]): Outcome {
   }, done);
 }
 
+/** An Error for anything that can be thrown. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }

@@ -24,6 +24,20 @@ test("timers fire in order of their time, then of their creation, and see their 
   expect(clock.runNext()).toBe(false);
 });
 
+test("cancelled timers do not pile up, and those that wait keep their order", () => {
+  const clock = new VirtualClock();
+  const fired: number[] = [];
+  for (let i = 0; i < 20_000; i++) {
+    const cancel = clock.after(30_000 - (i % 7), () => fired.push(i));
+    if (i % 2000 !== 0) cancel();
+  }
+  expect(clock.pending).toBe(10);
+  clock.advance(30_000);
+  const byDue = [...fired].sort((a, b) => (b % 7) - (a % 7) || a - b);
+  expect(fired).toEqual(byDue);
+  expect(fired).toHaveLength(10);
+});
+
 test("a timer set by a timer fires within the same advance if it is due", () => {
   const clock = new VirtualClock();
   const at: number[] = [];

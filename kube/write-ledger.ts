@@ -5,12 +5,11 @@ import type { Cancel, Clock } from "#kube/ports.ts";
 export type WritePosition = number;
 
 interface Pending<T> {
-  /** The version our write made; the watch will show it, unless a list jumps over it. */
-  readonly written: string;
-  readonly uid: string | undefined;
-  /** Versions known to be older than `written`. */
-  readonly replaced: Set<string>;
-  readonly position: WritePosition;
+  /** The versions our writes made; the watch will show them, unless a list jumps over them. */
+  readonly awaited: Set<string>;
+  /** The version that was visible before; older than all of them. */
+  readonly replaced: string | undefined;
+  position: WritePosition;
   /** What the watch showed meanwhile, of unknown age; `object` undefined = absent. */
   held?: { object: T | undefined };
   cancel?: Cancel;
@@ -32,8 +31,8 @@ const PASSED_LIMIT = 4096;
  * Decides which version of an object is newer when local writes and a watch tell of it, although versions can only be
  * compared for equality:
  *
- * - A watch shows the versions of one object in their order. Until it shows the version we wrote, everything else is
- *   older and is not shown.
+ * - A watch shows the versions of one object in their order. Until it has shown all versions that we wrote, everything
+ *   else is older than the last of them and is not shown.
  * - If the watch has shown our version before its answer reached us, the answer is old news.
  * - A list shows one moment, before or after our write. The versions that our write replaced are before it; anything
  *   else is believed, because the watch that follows repeats our write if the list was before it.
@@ -62,15 +61,15 @@ export class WriteLedger<T extends KubeObject> {
   noteWrite(key: string, current: T | undefined, next: T): boolean {
     const { uid, resourceVersion: written, deletionTimestamp } = next.metadata;
     if (written === undefined) return true;
-    if (current?.metadata.resourceVersion === written || this.#passed.has(`${key} ${written}`)) return false;
-    const before = this.#settle(key);
-    const replaced = before?.replaced ?? new Set();
     const old = current?.metadata.resourceVersion;
-    if (old !== undefined) replaced.add(old);
-    const pending: Pending<T> = { written, uid, replaced, position: ++this.#position };
+    const before = this.#pending.get(key);
+    const pending: Pending<T> = before ?? { awaited: new Set(), replaced: old, position: 0 };
+    if (written === old || written === pending.replaced || this.#passed.has(`${key} ${written}`)) return false;
+    pending.awaited.add(written);
+    pending.position = ++this.#position;
     this.#pending.set(key, pending);
-    if (before?.held !== undefined) this.#hold(key, pending, before.held.object);
-    else if (this.#clock.monotonic() < this.#listed + LONGEST_CALL_MS) this.#hold(key, pending, current);
+    const listedLately = this.#clock.monotonic() < this.#listed + LONGEST_CALL_MS;
+    if (before === undefined && listedLately) this.#hold(key, pending, current);
     // A write that was answered after our deletion came before it.
     return !(this.#deleting.has(key) && this.#deleting.get(key) === uid && deletionTimestamp === undefined);
   }
@@ -90,11 +89,11 @@ export class WriteLedger<T extends KubeObject> {
       if (current !== undefined) this.#pass(key, current);
       return true;
     }
-    if (version === pending.written) {
+    if (pending.awaited.delete(version) && pending.awaited.size === 0) {
       this.#settle(key);
       return true;
     }
-    if (!pending.replaced.has(version)) this.#hold(key, pending, next);
+    if (version !== pending.replaced) this.#hold(key, pending, next);
     return false;
   }
 
@@ -102,7 +101,7 @@ export class WriteLedger<T extends KubeObject> {
   admitListed(key: string, current: T | undefined, next: T): boolean {
     if (this.#isBeforeDeletion(key, next)) return false;
     const version = next.metadata.resourceVersion;
-    if (version !== undefined && this.#pending.get(key)?.replaced.has(version)) return false;
+    if (version !== undefined && this.#pending.get(key)?.replaced === version) return false;
     this.#settle(key);
     if (current !== undefined) this.#pass(key, current);
     return true;
@@ -111,7 +110,13 @@ export class WriteLedger<T extends KubeObject> {
   /** The watch shows that `object` went; returns whether that ends `current`. */
   admitRemoval(key: string, current: T | undefined, object: T): boolean {
     this.#pass(key, object);
-    if (current === undefined || current.metadata.uid !== object.metadata.uid) return false;
+    if (current === undefined) return false;
+    if (current.metadata.uid !== object.metadata.uid) {
+      // A namesake went, before or after the one that we wrote.
+      const pending = this.#pending.get(key);
+      if (pending !== undefined) this.#hold(key, pending, undefined);
+      return false;
+    }
     this.#pass(key, current);
     this.forget(key);
     return true;
@@ -148,11 +153,9 @@ export class WriteLedger<T extends KubeObject> {
     this.#pending.clear();
   }
 
-  #settle(key: string): Pending<T> | undefined {
-    const pending = this.#pending.get(key);
-    pending?.cancel?.();
+  #settle(key: string): void {
+    this.#pending.get(key)?.cancel?.();
     this.#pending.delete(key);
-    return pending;
   }
 
   #hold(key: string, pending: Pending<T>, object: T | undefined): void {
