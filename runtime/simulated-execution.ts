@@ -135,7 +135,11 @@ export class SimulatedExecution {
     for (const step of stepsOf(this.#program)) {
       await until(step.atMs);
       if (signal.aborted) return;
-      await this.#perform(step);
+      try {
+        await this.#perform(step);
+      } catch (error) {
+        this.#fail(step, error);
+      }
       if (signal.aborted) return;
     }
     await until(this.#program.durationMs);
@@ -155,6 +159,15 @@ export class SimulatedExecution {
       if (this.#stop.signal.aborted) return;
       this.#log.output(this.#world.clock.now(), step.stream, step.data.subarray(at, at + outputChunkBytes));
     }
+  }
+
+  /** As a shell command whose redirection fails. */
+  #fail(step: SimulatedStep, error: unknown): void {
+    if (this.#stop.signal.aborted) return;
+    const path = step.kind === "file" ? this.#resolve(step.path) : "";
+    const text = `${path}: ${error instanceof Error ? error.message : error}\n`;
+    this.#log.output(this.#world.clock.now(), "stderr", new TextEncoder().encode(text));
+    this.#end({ cause: "exited", exitCode: 1 });
   }
 
   #resolve(path: string): string {

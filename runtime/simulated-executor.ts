@@ -28,7 +28,7 @@ export interface SimulatedExecutorOptions {
   readonly random: Random;
   /** What a request would run. Called once for each start. */
   readonly program: (request: ExecuteRequest) => SimulatedProgram;
-  /** Where the files that programs write go. Default: nowhere, and a program that writes fails loudly. */
+  /** Where the files that programs write go. Default: nowhere, and a program that writes fails. */
   readonly writeFile?: (path: string, content: Uint8Array) => Promise<void>;
   /** Default: what the contract demands of a server. */
   readonly retainedBytes?: number;
@@ -172,6 +172,6 @@ export class SimulatedExecutor implements ExecutorClient {
   }
 }
 
-function refuseFiles(path: string): Promise<void> {
-  throw new Error(`a simulated program writes ${path}: pass writeFile to the executor`);
+async function refuseFiles(): Promise<void> {
+  throw new Error("this simulation has no files: pass writeFile to the executor");
 }

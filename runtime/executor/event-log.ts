@@ -10,6 +10,7 @@ export class EventLog {
   #events: ExecutionEvent[] = [];
   #firstSeq = 1;
   #retained = 0;
+  #total = 0;
   #ended = false;
   #changed: PromiseWithResolvers<void> | undefined;
   readonly #limitBytes: number;
@@ -37,6 +38,11 @@ export class EventLog {
   /** True once the `exited` event is in; it is the last. */
   get ended(): boolean {
     return this.#ended;
+  }
+
+  /** Cost of all events ever, for telling how much has come since. */
+  get totalCost(): number {
+    return this.#total;
   }
 
   get full(): boolean {
@@ -92,7 +98,9 @@ export class EventLog {
   #append(event: ExecutionEvent): void {
     if (this.#ended) throw new Error(`event ${event.kind} after the end of an execution`);
     this.#events.push(event);
-    this.#retained += eventCost(event);
+    const cost = eventCost(event);
+    this.#retained += cost;
+    this.#total += cost;
     this.wake();
   }
 }

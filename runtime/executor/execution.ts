@@ -3,7 +3,7 @@ import { sleep } from "#kube/ports.ts";
 import { environmentOf, type Marks } from "#runtime/executor/environment.ts";
 import { EventLog } from "#runtime/executor/event-log.ts";
 import { argvOf, type StartFailure, startFailure } from "#runtime/executor/interpreter.ts";
-import { type Grace, type KillTarget, type KillWorld, killAll } from "#runtime/executor/kill.ts";
+import { anyLeft, type Grace, type KillTarget, type KillWorld, killAll } from "#runtime/executor/kill.ts";
 import { looksOutOfMemory } from "#runtime/executor/oom.ts";
 import type { PipeSource } from "#runtime/executor/pipes.ts";
 import { type ProcessListener, type RunningProcess, startProcess } from "#runtime/executor/process.ts";
@@ -22,7 +22,7 @@ export interface ExecutionWorld extends KillWorld {
   readonly executor: string;
   readonly containerEnv: Readonly<Record<string, string | undefined>>;
   /** Command prefix for scripts of requests that bring none. */
-  readonly interpreter: () => readonly string[];
+  readonly interpreter: readonly string[];
   readonly retainedBytes: number;
   readonly countOomKills: () => number | undefined;
 }
@@ -34,7 +34,7 @@ const leftoverKillGraceMs = 2000;
 const residueMs = 200;
 /** More than the kernel can hold in two pipes or sockets: what is left there when nobody writes any more is taken at once. */
 const residueBytes = 1024 * 1024;
-const groupPollMs = 20;
+const groupPollMs = 25;
 
 type EndedBy = Extract<ExitCause, "cancelled" | "timed-out" | "executor-stopped">;
 
@@ -113,12 +113,12 @@ export class Execution implements ProcessListener {
   exited(code: number | null, signal: string | null): void {
     // Decided now: what is killed after the first process has ended by itself changes nothing about its result.
     const cause = this.#killing?.cause ?? "exited";
-    this.#leaderExited.abort();
+    this.#leaderExited.abort("exited"); // without a reason of ours it would build an exception each time
     void this.#settle(cause, signal === null ? { exitCode: code ?? 0 } : { signal });
   }
 
   async #start(): Promise<void> {
-    const argv = argvOf(this.#request, this.#world.interpreter());
+    const argv = argvOf(this.#request, this.#world.interpreter);
     if ("message" in argv) {
       this.#fail(argv);
       return;
@@ -168,12 +168,15 @@ export class Execution implements ProcessListener {
     }
   }
 
-  /** Nothing is left of it that can be seen without a scan. */
+  /** Its output is closed and its group is gone. (What left the group without output is left to a later sweep.) */
   #quiet(): boolean {
     if (this.#process === undefined) return true;
-    const groupGone = !this.#world.processes.groupExists(this.#process.pid);
+    const { processes } = this.#world;
+    const groupGone = !processes.groupExists(this.#process.pid);
     if (groupGone) this.#takeResidue();
-    return groupGone && this.#allClosed;
+    if (!this.#allClosed) return false;
+    // A group of zombies, which PID 1 has yet to reap, exists but runs nothing; only a scan can tell, so it is the last resort.
+    return groupGone || !anyLeft(this.#target(), processes);
   }
 
   async #closedWithin(ms: number): Promise<void> {

@@ -1,5 +1,5 @@
 /** Adapter: which program runs a script, and whether it can be started. Reads the file system, changes nothing. */
-import { accessSync, closeSync, constants, openSync, readSync, statSync } from "node:fs";
+import { accessSync, closeSync, constants, openSync, readSync, type Stats, statSync } from "node:fs";
 import type { ExecuteRequest } from "#runtime/executor-client.ts";
 
 export type InterpreterName = "bash" | "python" | "node";
@@ -57,7 +57,7 @@ export interface StartFailure {
 
 /** The whole command of a request, or why there is none. */
 export function argvOf(request: ExecuteRequest, standard: readonly string[]): readonly string[] | StartFailure {
-  if (!isDirectory(request.workingDir)) {
+  if (!statOf(request.workingDir)?.isDirectory()) {
     return { exitCode: 127, message: `the working directory ${request.workingDir} does not exist` };
   }
   const { script, args } = request;
@@ -112,7 +112,7 @@ function missing(program: string): string {
 function headOf(path: string): string | undefined {
   let file: number | undefined;
   try {
-    if (!statSync(path).isFile()) return undefined; // opening a pipe would wait for its writer
+    if (!statOf(path)?.isFile()) return undefined; // opening a pipe would wait for its writer
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const buffer = Buffer.alloc(256);
     return buffer.toString("latin1", 0, readSync(file, buffer));
@@ -124,18 +124,20 @@ function headOf(path: string): string | undefined {
 }
 
 function isExecutable(path: string): boolean {
+  if (!statOf(path)?.isFile()) return false;
   try {
     accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
+    return true;
   } catch {
     return false;
   }
 }
 
-function isDirectory(path: string): boolean {
+/** Undefined for what is not there or cannot be reached; an exception for each miss would be slow. */
+function statOf(path: string): Stats | undefined {
   try {
-    return statSync(path).isDirectory();
+    return statSync(path, { throwIfNoEntry: false });
   } catch {
-    return false;
+    return undefined;
   }
 }

@@ -42,6 +42,7 @@ export async function killAll(target: KillTarget, grace: Grace, { clock, process
   const found = new Set<number>();
   let poll = firstPollMs;
   let cleanScans = 0;
+  let killed = false;
   for (let first = true; ; first = false) {
     const members = membersOf(target, processes.scan());
     for (const { pid } of members) found.add(pid);
@@ -54,6 +55,8 @@ export async function killAll(target: KillTarget, grace: Grace, { clock, process
     const left = grace.due - clock.monotonic();
     if (left <= 0) {
       signalAll(members, target, processes, "SIGKILL");
+      if (!killed) poll = firstPollMs; // nothing resists this signal: the end is near
+      killed = true;
     } else if (first) {
       signalAll(members, target, processes, "SIGTERM");
       signalAll(members, target, processes, "SIGCONT"); // a stopped process takes SIGTERM only when it goes on
@@ -62,6 +65,11 @@ export async function killAll(target: KillTarget, grace: Grace, { clock, process
     await sleep(clock, left <= 0 ? poll : Math.min(poll, left), exited?.aborted ? undefined : exited);
     poll = Math.min(poll * 2, longestPollMs);
   }
+}
+
+/** Whether a scan finds any process of the target now. */
+export function anyLeft(target: KillTarget, processes: Processes): boolean {
+  return membersOf(target, processes.scan()).length > 0;
 }
 
 function signalAll(

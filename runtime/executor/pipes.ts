@@ -15,7 +15,7 @@ export interface PipeSource {
   /** One pipe for each output stream, or undefined when this machine has no `mkfifo`: sockets must do there. */
   take(): Promise<readonly [stdout: Pipe, stderr: Pipe] | undefined>;
   /** Removes what is left on disk. */
-  close(): void;
+  close(): Promise<void>;
 }
 
 const batch = 64;
@@ -58,8 +58,9 @@ export class NamedPipes implements PipeSource {
     }
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#unavailable = true;
+    await this.#refill; // or it would go on making pipes in a directory that is being removed
     rmSync(this.#directory, { recursive: true, force: true });
   }
 

@@ -8,7 +8,7 @@ import {
   type sendUnaryData,
   status,
 } from "@grpc/grpc-js";
-import type { Logger } from "#kube/ports.ts";
+import type { Clock, Logger } from "#kube/ports.ts";
 import type { Executions } from "#runtime/executor/executions.ts";
 import { deliver, type Reader } from "#runtime/executor/watch.ts";
 import {
@@ -40,8 +40,7 @@ export interface ServerOptions {
   readonly executions: Executions;
   readonly health: () => ExecutorHealth;
   readonly log: Logger;
-  /** Calls `fn` after a while; the returned function cancels. */
-  readonly after: (ms: number, fn: () => void) => () => void;
+  readonly clock: Clock;
 }
 
 /**
@@ -69,7 +68,7 @@ export async function serve(options: ServerOptions): Promise<ExecutorServer> {
   return {
     async close(ms) {
       const closed = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
-      const cancel = options.after(ms, () => server.forceShutdown());
+      const cancel = options.clock.after(ms, () => server.forceShutdown());
       await closed;
       cancel();
     },
@@ -86,7 +85,7 @@ function clearPath(path: string): void {
   unlinkSync(path);
 }
 
-function addRuntime(server: Server, { executions, health, log }: ServerOptions): void {
+function addRuntime(server: Server, { executions, health, log, clock }: ServerOptions): void {
   const { Execute, Watch, Acknowledge, List, Cancel, Forget, Health } = services.Runtime;
   const definitions = {
     Execute: definitionOf(Execute),
@@ -99,7 +98,8 @@ function addRuntime(server: Server, { executions, health, log }: ServerOptions):
   };
   server.addService(definitions, {
     Execute: unary(log, (request: Wire.ExecuteRequest) => executions.execute(requestFromWire(request))),
-    Watch: (call: ServerWritableStream<Wire.WatchRequest, Wire.WatchResponse>) => void watch(call, executions, log),
+    Watch: (call: ServerWritableStream<Wire.WatchRequest, Wire.WatchResponse>) =>
+      void watch(call, executions, log, clock),
     Acknowledge: unary(log, (request: Wire.AcknowledgeRequest) => {
       executions.acknowledge(request, request.seq);
       return {};
@@ -134,6 +134,7 @@ async function watch(
   call: ServerWritableStream<Wire.WatchRequest, Wire.WatchResponse>,
   executions: Executions,
   log: Logger,
+  clock: Clock,
 ): Promise<void> {
   const gone = new AbortController();
   let drained = Promise.withResolvers<void>();
@@ -144,7 +145,7 @@ async function watch(
   call.on("drain", open);
   for (const end of ["cancelled", "close", "error"]) {
     call.on(end, () => {
-      gone.abort();
+      gone.abort(end);
       open();
     });
   }
@@ -155,7 +156,7 @@ async function watch(
   };
   try {
     const id = call.request;
-    const outcome = await deliver(executions.log(id), id.fromSeq, reader, () => executions.knows(id));
+    const outcome = await deliver(executions.log(id), id.fromSeq, reader, () => executions.knows(id), clock);
     if (outcome === "overtaken") {
       // With grpc-js an error event is what ends a stream with a status; destroy() would send none.
       call.emit("error", Object.assign(new Error("another watch acknowledged later events"), { code: status.ABORTED }));

@@ -1,7 +1,7 @@
 /** For tests: an executor in a process of its own, so that it can be killed hard. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import type { ExecutorOptions } from "#runtime/executor/main.ts";
+import { executorNodeArguments } from "#runtime/executor/main.ts";
 
 export interface TestExecutor {
   readonly socketPath: string;
@@ -15,13 +15,13 @@ export interface TestExecutor {
 /** Resolves when it serves. */
 export async function startTestExecutor(
   socketPath: string,
-  options: Omit<ExecutorOptions, "socketPath" | "interpreter" | "command"> = {},
+  options: { readonly command?: readonly string[]; readonly retainedBytes?: number } = {},
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<TestExecutor> {
   const main = new URL("main.ts", import.meta.url).href;
-  const whole = JSON.stringify({ ...options, socketPath, interpreter: "bash" });
+  const whole = JSON.stringify({ interpreter: "bash", ...options, socketPath });
   const code = `import { runExecutor } from "${main}"; await runExecutor(${whole});`;
-  const child = spawn(process.execPath, ["--input-type=module", "--eval", code], {
+  const child = spawn(process.execPath, [...executorNodeArguments, "--input-type=module", "--eval", code], {
     stdio: ["ignore", "ignore", "pipe"],
     env,
   });
