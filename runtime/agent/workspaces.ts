@@ -85,9 +85,14 @@ export class Workspaces {
       await this.#deps.client.of(persistentWorkspaces).patch(workspace.metadata, patch);
       this.#deps.logger.info("workspace removed", { workspace: `${workspace.metadata.namespace}/${name}` });
     } catch (error) {
-      if (!isNotFound(error) && !isConflict(error)) throw error; // gone, or changed: its next event brings us back
+      if (!isNotFound(error) && !isConflict(error)) throw error; // gone, or changed meanwhile
     } finally {
       this.#removing.delete(name);
+    }
+    // What changed meanwhile came while we did not listen, or its event is still on its way.
+    const current = this.#view.get(name);
+    if (current !== undefined && current.metadata.uid === uid && current.metadata.resourceVersion !== resourceVersion) {
+      await this.cleanUp(current);
     }
   }
 }
