@@ -1,11 +1,20 @@
+/** `kruntimes executor`: flags to options. */
 import { parseArgs } from "node:util";
-import type { InterpreterName } from "./interpreter.ts";
-import { runExecutor } from "./main.ts";
+import { type ExecutorOptions, runExecutor } from "#runtime/executor/main.ts";
 
-const interpreters: ReadonlySet<string> = new Set<InterpreterName>(["bash", "python", "node"]);
+const interpreters = ["bash", "python", "node"] as const;
 
-/** `kruntimes executor --socket=PATH (--interpreter=NAME | --command=ARG...)`: the process in the container `runtime`. */
+/** Runs until the process is told to end. */
 export async function main(args: readonly string[]): Promise<void> {
+  await runExecutor(parseFlags(args));
+}
+
+/**
+ * `--socket=PATH` and either `--interpreter=bash|python|node` or `--command=WORD` for each word of the command prefix.
+ *
+ * @throws with the flag at fault and what it takes.
+ */
+export function parseFlags(args: readonly string[]): ExecutorOptions {
   const { values } = parseArgs({
     args: [...args],
     options: {
@@ -14,13 +23,16 @@ export async function main(args: readonly string[]): Promise<void> {
       command: { type: "string", multiple: true },
     },
   });
-  const { socket: socketPath, interpreter = "bash", command } = values;
-  if (socketPath === undefined) throw new Error("kruntimes executor: --socket is missing");
-  if (command !== undefined) return runExecutor({ socketPath, command });
-  if (!isInterpreter(interpreter)) {
-    throw new Error(`kruntimes executor: --interpreter is ${interpreter}; use ${[...interpreters].join(", ")}`);
+  const { socket: socketPath, interpreter: name, command } = values;
+  if (socketPath === undefined || socketPath === "") throw new Error("kruntimes executor: --socket=PATH is missing");
+  if (command !== undefined && name !== undefined) {
+    throw new Error("kruntimes executor: give --interpreter or --command, not both");
   }
-  return runExecutor({ socketPath, interpreter });
+  if (command !== undefined) return { socketPath, command };
+  const interpreter = interpreters.find((known) => known === name);
+  if (interpreter === undefined) {
+    const given = name === undefined ? "--interpreter or --command is missing" : `unknown --interpreter=${name}`;
+    throw new Error(`kruntimes executor: ${given}; interpreters are ${interpreters.join(", ")}`);
+  }
+  return { socketPath, interpreter };
 }
-
-const isInterpreter = (name: string): name is InterpreterName => interpreters.has(name);
