@@ -102,7 +102,7 @@ function plainEntry(header: Header, sizeBytes: number, extendedPath: string | un
   const isDirectory = header.type === "Directory";
   if (!isDirectory && !files.has(header.type)) {
     throw new ArtifactInvalidError(
-      `"${raw}" is a ${header.type}; archives may hold files and directories, no links and devices`,
+      `"${raw}" is of type ${header.type}; archives may hold files and directories, no links and devices`,
     );
   }
   if (header.linkpath) throw new ArtifactInvalidError(`"${raw}" is a link to "${header.linkpath}"`);

@@ -84,6 +84,14 @@ describe.each([
     expect(await files.stat(`${files.root}/nothing/here`)).toBeUndefined();
   });
 
+  test("modes are what was asked for, whatever the umask is", async () => {
+    const { files } = await make();
+    await files.makeDirectory(`${files.root}/d`, 0o777);
+    await files.writeFile(`${files.root}/f`, text("x"), 0o666);
+    expect(await files.stat(`${files.root}/d`)).toMatchObject({ mode: 0o777 });
+    expect(await files.stat(`${files.root}/f`)).toMatchObject({ mode: 0o666 });
+  });
+
   test("a second write replaces content and mode, and leaves no temporary file", async () => {
     const { files } = await make();
     await files.writeFile(`${files.root}/f`, text("one"), 0o755);

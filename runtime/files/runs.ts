@@ -15,10 +15,15 @@ export async function prepareRun(files: Files, layout: RunLayout): Promise<void>
     await files.makeDirectory(layout.workingDirectory);
   }
   await files.remove(layout.attemptDirectory);
-  for (const directory of [layout.source, layout.inputs, layout.tmp]) await files.makeDirectory(directory);
-  await files.makeDirectory(layout.artifacts, 0o750);
-  await files.makeDirectory(layout.home);
-  await files.writeFile(layout.outputs, new Uint8Array());
+  await files.makeDirectory(layout.attemptDirectory);
+  await Promise.all([
+    files.makeDirectory(layout.source),
+    files.makeDirectory(layout.inputs),
+    files.makeDirectory(layout.tmp),
+    files.makeDirectory(layout.artifacts, 0o750),
+    files.makeDirectory(layout.home),
+    files.writeFile(layout.outputs, new Uint8Array()),
+  ]);
 }
 
 /**

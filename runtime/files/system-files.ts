@@ -83,16 +83,17 @@ class SystemFiles implements Files {
   async #makeOne(path: string, mode: number): Promise<void> {
     await this.#at(path, async (at) => {
       try {
-        await mkdir(at, { mode: 0o700 });
+        await mkdir(at, { mode });
       } catch (error) {
         const existing = await lstat(at).catch(() => undefined);
         if (existing?.isDirectory()) return;
         if (existing !== undefined) throw kindError(path, existing, "directory");
         throw error;
       }
+      if (((await lstat(at)).mode & 0o777) === mode) return;
       const handle = await openDirectory(at);
       try {
-        await handle.chmod(mode); // mkdir's own mode is subject to the umask
+        await handle.chmod(mode); // the umask took something away
       } finally {
         await handle.close();
       }
@@ -139,11 +140,11 @@ class SystemFiles implements Files {
       const before = await lstat(at);
       if (!before.isFile()) throw kindError(path, before, "regular file");
       const handle = await openForReading(at);
-      const info = await handle.stat();
-      if (!info.isFile()) {
-        await handle.close();
-        throw kindError(path, info, "regular file");
-      }
+      const info = await closeOnError(handle, async () => {
+        const opened = await handle.stat();
+        if (!opened.isFile()) throw kindError(path, opened, "regular file");
+        return opened;
+      });
       return new SystemFile(path, handle, infoOf(info));
     });
   }
@@ -151,7 +152,7 @@ class SystemFiles implements Files {
   async createFile(path: string, mode: number): Promise<FileWriter> {
     return this.#at(path, async (at) => {
       const handle = await open(at, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
-      await handle.chmod(mode);
+      await closeOnError(handle, () => handle.chmod(mode)); // the mode of open is subject to the umask
       return new SystemWriter(path, handle);
     });
   }
@@ -267,6 +268,15 @@ class SystemWriter implements FileWriter {
 
   close(): Promise<void> {
     return mapErrors(this.#path, () => this.#handle.close());
+  }
+}
+
+async function closeOnError<T>(handle: FileHandle, use: () => Promise<T>): Promise<T> {
+  try {
+    return await use();
+  } catch (error) {
+    await handle.close();
+    throw error;
   }
 }
 

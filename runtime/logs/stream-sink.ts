@@ -3,8 +3,8 @@ import { encodeRecord, type LogRecord } from "#api/log-record.ts";
 import type { LogSink } from "#runtime/logs/sink.ts";
 
 /**
- * A sink that writes lines to a stream. It must be an asynchronous one: `process.stdout` on a pipe is written synchronously, and a
- * slow reader would stop the whole agent (open descriptor 1 as a file stream instead).
+ * A sink that writes lines to a stream, usually `process.stdout`: on a pipe it queues what does not fit and says when there is
+ * room again. What is queued is lost when the process exits, so the writes are awaited before.
  */
 export function createStreamSink(stream: Writable): LogSink {
   return new StreamSink(stream);
