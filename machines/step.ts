@@ -287,7 +287,7 @@ export function newStep(name: string): StepStatus {
  */
 export function restoreStep(status: StepStatus): StepSnapshot {
   checkStatus(stepMachine.id, status, Object.keys(stepMachine.states), {
-    name: "text",
+    name: "name",
     attempt: "count",
     collision: "count",
     runName: "text",

@@ -28,17 +28,27 @@ export class MalformedStatusError extends Error {
   readonly path: string;
 
   constructor(chart: string, path: string, expected: string, found: unknown) {
-    super(`${path} of the ${chart} chart must be ${expected}, found ${JSON.stringify(found) ?? String(found)}`);
+    super(`${path} of the ${chart} chart must be ${expected}, found ${show(found)}`);
     this.chart = chart;
     this.path = path;
   }
 }
 
-/** What a field must be when it is present; only fields that a chart computes with need an entry. */
-export type Form = "count" | "text" | "time" | "list" | "map" | "conditions";
+/** A foreign value for people: short, and without failing on what JSON cannot say. */
+function show(value: unknown): string {
+  try {
+    return (JSON.stringify(value) ?? String(value)).slice(0, 200);
+  } catch {
+    return typeof value;
+  }
+}
+
+/** What a field must be when it is present (`name` also must be); only fields that a chart computes with need an entry. */
+export type Form = "name" | "count" | "text" | "time" | "list" | "map" | "conditions";
 
 const forms: Readonly<Record<Form, { readonly expected: string; readonly holds: (value: unknown) => boolean }>> = {
   count: { expected: "a whole number, 0 or more", holds: (value) => Number.isInteger(value) && Number(value) >= 0 },
+  name: { expected: "a text", holds: (value) => typeof value === "string" },
   text: { expected: "a text", holds: (value) => typeof value === "string" },
   time: {
     expected: "an RFC 3339 time",
@@ -68,7 +78,7 @@ export function checkStatus(
   if (!phases.includes(phase)) throw new UnknownPhaseError(chart, phase, phases);
   for (const [field, form] of Object.entries(fields)) {
     const value = status[field];
-    if (value !== undefined && !forms[form].holds(value)) {
+    if ((value !== undefined || form === "name") && !forms[form].holds(value)) {
       throw new MalformedStatusError(chart, `status.${field}`, forms[form].expected, value);
     }
   }
