@@ -4,6 +4,8 @@ if (Number(process.versions.node.split(".")[0]) < 24) {
   console.error(`kruntimes needs Node 24 or newer; this is ${process.version}.`);
   process.exit(1);
 }
+// From TypeScript sources the second start is half a second faster and 30 MB smaller: the compiler is not even loaded.
+(await import("node:module")).enableCompileCache();
 const { components } = await import("./components.ts");
 const [name = "", ...args] = process.argv.slice(2);
 const start = components[name];
