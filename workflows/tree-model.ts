@@ -1,4 +1,5 @@
 import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
+import type { Run, RunPhase } from "#api/kinds/run.ts";
 import type {
   JobPhase,
   JobStatus,
@@ -9,10 +10,10 @@ import type {
 } from "#api/kinds/workflow-run.ts";
 import { parseTime } from "#api/time.ts";
 
-/** One line of a WorkflowRun as people see it: the run, a job or a step, with what belongs to it. */
+/** One line as people see it: a WorkflowRun, a job, a step or a Run of its own, with what belongs to it. */
 export interface TreeNode {
   readonly name: string;
-  readonly phase: WorkflowRunPhase | JobPhase | StepPhase;
+  readonly phase: WorkflowRunPhase | JobPhase | StepPhase | RunPhase;
   /** From the start to the end, or to now; absent before the start. In milliseconds. */
   readonly durationMs: number | undefined;
   /** Remarks behind the name, e.g. `attempt 2`. */
@@ -48,6 +49,22 @@ export function treeOf(run: WorkflowRun, now: number, order?: readonly string[])
     outputs: sorted(status?.outputs),
     artifacts: [],
     children: jobs.map(([id, job]) => jobNode(id, job, now)),
+  };
+}
+
+/** A Run that belongs to no workflow, as a tree of one node. */
+export function runNode(run: Run, now: number): TreeNode {
+  const { phase = "Pending", ...status } = run.status ?? {};
+  const { exitCode } = status;
+  return {
+    name: run.metadata.name,
+    phase,
+    durationMs: durationOf(status, now),
+    remarks: [...attemptOf(status), ...(exitCode === undefined || exitCode === 0 ? [] : [`exit code ${exitCode}`])],
+    message: whyOf(status, phase),
+    outputs: sorted(status.outputs),
+    artifacts: status.artifactRefs ?? [],
+    children: [],
   };
 }
 

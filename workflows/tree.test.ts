@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
 import type { WorkflowRun, WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
 import { timestamp } from "#api/time.ts";
-import { renderTree, type TreeOptions } from "./tree.ts";
+import { renderRun, renderTree, type TreeOptions } from "./tree.ts";
 
 const start = Date.parse("2026-11-30T12:00:00Z");
 const at = (seconds: number) => timestamp(start + seconds * 1000);
@@ -148,5 +148,32 @@ test("values cannot steer the terminal", () => {
   expect(render({ phase: "Succeeded", outputs })).toEqual([
     "✔ demo  Succeeded",
     "   evil = \\u001b[2J\\u001b[1;1H\\r\\u0007\\u009b31m\\u202e",
+  ]);
+});
+
+test("a Run of its own is drawn like a step, with its artifacts", () => {
+  const lines = renderRun(
+    {
+      metadata: { name: "hello" },
+      spec: { runtime: "bash" },
+      status: {
+        phase: "Timeout",
+        reason: "Timeout",
+        message: "the attempt ran longer than 1s",
+        attempt: 2,
+        startTime: at(1),
+        completionTime: at(2),
+        exitCode: 143,
+        outputs: { a: "1" },
+        artifactRefs: [artifact("log", "File", 5)],
+      },
+    },
+    { now: start },
+  );
+  expect(lines).toEqual([
+    "✖ hello  Timeout  1s  attempt 2  exit code 143",
+    "   Timeout: the attempt ran longer than 1s",
+    "   a = 1",
+    `   log  5 B  sha256:${"0123456789abcdef".repeat(4)}`,
   ]);
 });

@@ -1,8 +1,9 @@
 import { formatDuration } from "#api/duration.ts";
 import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
+import type { Run } from "#api/kinds/run.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import { cut, type Paint, paint, printable, size } from "./text.ts";
-import { type TreeNode, treeOf } from "./tree-model.ts";
+import { runNode, type TreeNode, treeOf } from "./tree-model.ts";
 
 export interface TreeOptions {
   /** Milliseconds since the epoch: how long what still runs has been running. */
@@ -19,11 +20,15 @@ const signs: Readonly<Record<TreeNode["phase"], readonly [sign: string, color: P
   Pending: ["·", "dim"],
   Waiting: ["·", "dim"],
   Queued: ["◌", "dim"],
+  Scheduled: ["◌", "dim"],
   Running: ["●", "yellow"],
+  Ready: ["●", "yellow"],
+  Finalizing: ["●", "yellow"],
   Suspended: ["‖", "cyan"],
   Stopping: ["◍", "yellow"],
   Succeeded: ["✔", "green"],
   Failed: ["✖", "red"],
+  Timeout: ["✖", "red"],
   Cancelled: ["⊘", "red"],
   Skipped: ["○", "dim"],
 };
@@ -31,6 +36,11 @@ const signs: Readonly<Record<TreeNode["phase"], readonly [sign: string, color: P
 /** The WorkflowRun as a tree of jobs and steps: phases, durations, reasons, outputs and artifacts, one line each. */
 export function renderTree(run: WorkflowRun, options: TreeOptions): string[] {
   return renderNode(treeOf(run, options.now, options.order), "", "", options);
+}
+
+/** A Run that belongs to no workflow, in the same form. */
+export function renderRun(run: Run, options: Omit<TreeOptions, "order">): string[] {
+  return renderNode(runNode(run, options.now), "", "", options);
 }
 
 /**
