@@ -60,10 +60,11 @@ function resourceClient<T extends KubeObject>(transport: Transport, resource: Re
         ...given({ signal: options.signal }),
       }),
 
-    create: (object) =>
+    create: (object, options = {}) =>
       transport.request<T>({
         method: "POST",
         path: pathOf(resource, { namespace: object.metadata.namespace }),
+        query: { fieldValidation: options.fieldValidation },
         body: { ...typeMeta, ...object },
       }),
 

@@ -41,6 +41,11 @@ export interface Preconditions {
   readonly resourceVersion?: string | undefined;
 }
 
+export interface CreateOptions {
+  /** What unknown fields do; the server's default is to warn. */
+  readonly fieldValidation?: "Strict" | "Warn" | "Ignore" | undefined;
+}
+
 /**
  * Typed verbs for one kind. Every write that decides something carries the resourceVersion it was decided on:
  * `update*` takes it from `object.metadata`, `patch*` from the body's `metadata`.
@@ -50,7 +55,7 @@ export interface ResourceClient<T extends KubeObject> {
   get(ref: ObjectRef, signal?: AbortSignal): Promise<T>;
   list(options?: ListOptions): Promise<KubeList<T>>;
   watch(options?: WatchOptions): Promise<AsyncIterable<WatchEvent<T>>>;
-  create(object: T): Promise<T>;
+  create(object: T, options?: CreateOptions): Promise<T>;
   /** PUT of the object; `subresource` e.g. `status`. */
   update(object: T, subresource?: string): Promise<T>;
   /** Merge patch unless `type` says otherwise. */
