@@ -94,7 +94,17 @@ export async function follow(
     throw error;
   }
   signal.throwIfAborted();
-  return exit === undefined ? { lost: "the executor ended without a word about the attempt" } : { exit };
+  // An agent that died had taken the end already: events that were taken do not come again, but the list has it.
+  exit ??= await askExecutor(deps, signal, () => exitOf(deps.executor, id));
+  return exit === undefined ? { lost: "the executor does not know how the program ended" } : { exit };
+}
+
+async function exitOf(
+  executor: ExecutorClient,
+  id: { readonly runUid: string; readonly attempt: number },
+): Promise<ExecutionExit | undefined> {
+  const listed = await executor.list();
+  return listed.find(({ runUid, attempt }) => runUid === id.runUid && attempt === id.attempt)?.exit;
 }
 
 /** Kills every process of an attempt. An executor that does not answer is asked until it does, or has started anew. */
