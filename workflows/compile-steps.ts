@@ -1,7 +1,7 @@
 import type { StepSpec } from "#api/kinds/job.ts";
 import { invalid, required } from "#api/validation/rule.ts";
 import { compileTemplate, type Template } from "./expressions/compile.ts";
-import type { Scope } from "./expressions/contexts.ts";
+import type { Scope, ScopeAt } from "./expressions/contexts.ts";
 import { type FieldError, under } from "./field-error.ts";
 import { checkIdentifiers } from "./identifiers.ts";
 import type { StepPlan } from "./plan.ts";
@@ -17,8 +17,7 @@ export interface Surroundings {
   readonly path: string;
   /** Language of the Runtime's scripts, as far as it is known. */
   readonly runtime: Language | undefined;
-  /** What the step at that index may refer to. */
-  readonly scopeAt: (index: number) => Scope;
+  readonly scopeAt: ScopeAt;
 }
 
 /** Compiles the steps without their artifacts. */

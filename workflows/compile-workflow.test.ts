@@ -218,13 +218,12 @@ test("a thousand steps with expressions compile in well under 50 ms", () => {
       })),
     };
   }
+  // Processor time of this thread: other work on the machine does not count.
   const compile = () => {
-    const start = performance.now();
+    const before = process.threadCpuUsage();
     const { ok } = compileWorkflow({ jobs }, { path: "spec", languageOf: () => "bash" });
     expect(ok).toBe(true);
-    return performance.now() - start;
+    return process.threadCpuUsage(before).user / 1000;
   };
-  compile();
-  // The fastest of a few: other work on the machine only ever adds.
   expect(Math.min(...Array.from({ length: 8 }, compile))).toBeLessThan(50);
 });

@@ -2,7 +2,7 @@ import type { JobSpec } from "#api/kinds/job.ts";
 import type { ActionSpec, WorkflowSpec } from "#api/kinds/workflow.ts";
 import { invalid, required, tooLong } from "#api/validation/rule.ts";
 import { compileOutputs, compileSteps } from "./compile-steps.ts";
-import { jobScope, type Scope, stepsScope } from "./expressions/contexts.ts";
+import { jobScope, type ScopeAt, stepsScope } from "./expressions/contexts.ts";
 import { limits } from "./expressions/limits.ts";
 import { type FieldError, under } from "./field-error.ts";
 import { buildGraph, type JobGraph } from "./graph.ts";
@@ -58,7 +58,7 @@ export function compileAction(
   where: Pick<Where, "path"> = { path: "spec" },
 ): Compiled<ActionPlan> {
   const names = spec.steps.map((step) => step.name);
-  const scopeAt = (index: number) => stepsScope(names, index);
+  const scopeAt = stepsScope(names);
   const { steps, errors } = compileSteps(spec.steps, { path: where.path, runtime: undefined, scopeAt });
   const values = Object.entries(spec.outputs ?? {}).map(
     ([name, { value }]) => [name, value, under(where.path, "outputs", name, "value")] as const,
@@ -87,7 +87,7 @@ function compileJob(
   }
   const specs = job.steps;
   const needs = graph.needs.get(id) ?? [];
-  const scopeAt = scopes(id, jobs, needs);
+  const scopeAt = scopesOf(id, jobs, needs);
   const { steps, errors } = compileSteps(specs, { path, runtime: where.languageOf?.(runsOn), scopeAt });
   const withArtifacts = steps.map((step): StepPlan => {
     const spec = specs[step.index];
@@ -105,12 +105,13 @@ function compileJob(
   return { plan: { id, runsOn, needs, dependents, steps: withArtifacts, outputs }, errors };
 }
 
-/** What the steps of a job may refer to, by index; the outputs of the job come after the last one. */
-function scopes(id: string, jobs: Jobs, needs: readonly string[]): (index: number) => Scope {
-  const steps = (jobs[id]?.steps ?? []).map((step) => step.name);
-  const needed = needs.map((need) => ({ id: need, outputs: Object.keys(jobs[need]?.outputs ?? {}) }));
-  const all = Object.keys(jobs);
-  return (index) => jobScope({ job: id, jobs: all, steps, index, needs: needed });
+function scopesOf(id: string, jobs: Jobs, needs: readonly string[]): ScopeAt {
+  return jobScope({
+    job: id,
+    jobs: Object.keys(jobs),
+    steps: (jobs[id]?.steps ?? []).map((step) => step.name),
+    needs: needs.map((need) => ({ id: need, outputs: Object.keys(jobs[need]?.outputs ?? {}) })),
+  });
 }
 
 function expressionsOf({ steps, outputs }: JobPlan): number {

@@ -50,6 +50,7 @@ export const adapters: readonly string[] = [
   "runtime/source/directory-size.ts",
   "runtime/source/run-git.ts",
   "runtime/source/system-git.ts",
+  "workflows/testing/",
 ];
 
 const worldModules = new Set([

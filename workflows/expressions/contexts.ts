@@ -4,15 +4,17 @@
  */
 export type Shape = Members | Values;
 
-/** Known members, each with a shape of its own. */
+/** Members that are known, each with a shape of its own. */
 export interface Members {
   readonly kind: "members";
   /** What a member is called, e.g. `step`. */
   readonly noun: string;
-  /** By name as the spec writes it; names that differ only in case do not occur together. */
-  readonly members: ReadonlyMap<string, Shape>;
-  /** A better message for a name that is not there, e.g. because the step comes later. */
-  readonly explain?: (name: string) => string | undefined;
+  /** The member of that name in any case, spelled as the spec spells it. */
+  find(name: string): { readonly name: string; readonly shape: Shape } | undefined;
+  /** Names of all members. */
+  names(): readonly string[];
+  /** Why a name that people may expect is not there, e.g. because the step comes later. */
+  explain?(name: string): string | undefined;
 }
 
 /** Values that exist only at run time. */
@@ -49,18 +51,20 @@ export interface ScopeOptions {
   readonly jobs: readonly string[];
   /** Steps of the job. */
   readonly steps: readonly string[];
-  /** The place: a step sees the ones before it, and what comes after the last step sees all. */
-  readonly index: number;
   /** Direct needs of the job. */
   readonly needs: readonly NeededJob[];
 }
 
+/** What a place may refer to: a step sees the ones before it, and the place behind the last step sees all. */
+export type ScopeAt = (index: number) => Scope;
+
 /** What steps of a job and its outputs may refer to: `steps`, and `needs` with its other spelling `jobs`. */
-export function jobScope({ job, jobs, steps, index, needs }: ScopeOptions): Scope {
+export function jobScope({ job, jobs, steps, needs }: ScopeOptions): ScopeAt {
   const needed: Shape = {
-    kind: "members",
-    noun: "job",
-    members: new Map(needs.map((need) => [need.id, onlyOutputs(need.outputs)])),
+    ...membersOf(
+      "job",
+      needs.map((need) => [need.id, onlyOutputs(need.outputs)]),
+    ),
     explain: (name) => {
       const id = jobs.find((other) => same(other, name));
       if (id === undefined) return undefined;
@@ -68,24 +72,46 @@ export function jobScope({ job, jobs, steps, index, needs }: ScopeOptions): Scop
       return `job "${id}" is not a direct need of "${job}"; add it to its needs`;
     },
   };
-  return new Map([...stepsScope(steps, index), ["needs", needed], ["jobs", needed]]);
+  const stepsAt = stepsScope(steps);
+  return (index) => new Map([...stepsAt(index), ["needs", needed], ["jobs", needed]]);
 }
 
 /** What steps of an Action may refer to: the outputs of the steps before. */
-export function stepsScope(steps: readonly string[], index: number): Scope {
-  const shape = onlyOutputs();
-  const explain = (name: string) => {
-    const later = steps.slice(index).find((other) => same(other, name));
-    return later === undefined ? undefined : `step "${later}" has not run yet at this place`;
+export function stepsScope(steps: readonly string[]): ScopeAt {
+  const all = membersOf(
+    "earlier step",
+    steps.map((step) => [step, onlyOutputs()]),
+  );
+  const positions = new Map(steps.map((step, index) => [step, index]));
+  const find = (name: string, index: number) => {
+    const found = all.find(name);
+    return found !== undefined && (positions.get(found.name) ?? 0) < index ? found : undefined;
   };
-  const members = new Map(steps.slice(0, index).map((step) => [step, shape]));
-  return new Map([["steps", { kind: "members", noun: "earlier step", members, explain }]]);
+  return (index) => {
+    const explain = (name: string) => {
+      const later = all.find(name);
+      return later === undefined ? undefined : `step "${later.name}" has not run yet at this place`;
+    };
+    const names = () => steps.slice(0, index);
+    return new Map([["steps", { ...all, find: (name: string) => find(name, index), names, explain }]]);
+  };
+}
+
+function membersOf(noun: string, members: readonly (readonly [name: string, shape: Shape])[]): Members {
+  // Names that differ only in case do not occur together where the spec is right; where it is not, the first one is meant.
+  const byName = new Map(members.toReversed().map(([name, shape]) => [name.toLowerCase(), { name, shape }]));
+  return {
+    kind: "members",
+    noun,
+    find: (name) => byName.get(name.toLowerCase()),
+    names: () => members.map(([name]) => name),
+  };
 }
 
 /** A step or a job: so far its outputs are all that can be asked for. */
 function onlyOutputs(keys?: readonly string[]): Shape {
   const outputs: Shape = { kind: "values", noun: "output", ...(keys === undefined ? {} : { keys }) };
-  return { kind: "members", noun: "member", members: new Map([["outputs", outputs]]) };
+  return membersOf("member", [["outputs", outputs]]);
 }
 
 /** Names in expressions are compared without case. */

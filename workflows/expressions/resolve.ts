@@ -98,25 +98,25 @@ function follow(
       return {
         offset: link.offset,
         message: `the ${shape.noun} after "${text}" must be written out`,
-        advice: `Known here: ${listOf(shape.members.keys())}.`,
+        advice: `Known here: ${listOf(shape.names())}.`,
       };
     }
     const { name }: Link = link;
-    const member = [...shape.members].find(([known]) => same(known, name));
+    const member = shape.find(name);
     if (member === undefined) {
       return {
         offset: link.offset,
         message: shape.explain?.(name) ?? `there is no ${shape.noun} "${name}" in ${text}`,
-        advice: `Known here: ${listOf(shape.members.keys())}.`,
+        advice: `Known here: ${listOf(shape.names())}.`,
       };
     }
-    path.push(member[0]);
+    path.push(member.name);
     text = path.join(".");
-    shape = member[1];
+    shape = member.shape;
     node = link.node;
   }
   if (shape.kind === "values") return { node, reference: { path } };
-  const [example = "NAME"] = shape.members.keys();
+  const [example = "NAME"] = shape.names();
   return {
     offset: offsetOf(node),
     message: `"${text}" has no value of its own`,

@@ -7,9 +7,8 @@ export const scope = jobScope({
   job: "deploy",
   jobs: ["build", "other", "deploy"],
   steps: ["a", "b", "later"],
-  index: 2,
   needs: [{ id: "build", outputs: ["tag"] }],
-});
+})(2);
 
 /** The text with `@` as `${{ steps.a.outputs.v }}` and `€` as `${{ steps.b.outputs.w }}`, compiled. */
 export function templateOf(text: string): Template {
