@@ -1,5 +1,5 @@
 import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
-import type { Run, RunPhase } from "#api/kinds/run.ts";
+import type { Run, RunPhase, RunStatus } from "#api/kinds/run.ts";
 import type {
   JobPhase,
   JobStatus,
@@ -54,8 +54,8 @@ export function treeOf(run: WorkflowRun, now: number, order?: readonly string[])
 
 /** A Run that belongs to no workflow, as a tree of one node. */
 export function runNode(run: Run, now: number): TreeNode {
-  const { phase = "Pending", ...status } = run.status ?? {};
-  const { exitCode } = status;
+  const status: Partial<RunStatus> = run.status ?? {};
+  const { phase = "Pending", exitCode } = status;
   return {
     name: run.metadata.name,
     phase,
