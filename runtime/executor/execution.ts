@@ -35,6 +35,9 @@ const residueMs = 200;
 /** More than the kernel can hold in two pipes or sockets: what is left there when nobody writes any more is taken at once. */
 const residueBytes = 1024 * 1024;
 const groupPollMs = 25;
+/** A script that is open for writing cannot be executed; two seconds are enough for any fork. */
+const busyTries = 200;
+const busyPollMs = 10;
 
 type EndedBy = Extract<ExitCause, "cancelled" | "timed-out" | "executor-stopped">;
 
@@ -125,12 +128,21 @@ export class Execution implements ProcessListener {
     }
     const [file = "", ...args] = argv;
     const env = environmentOf(this.#request, this.#world.containerEnv, this.#world.executor);
-    try {
-      const pipes = await this.#world.pipes.take();
-      this.#process = await startProcess({ file, args, env, workingDir: this.#request.workingDir }, pipes, this);
-      this.log.started(this.#world.clock.now());
-    } catch (error) {
-      this.#fail(startFailure(error, argv));
+    const command = { file, args, env, workingDir: this.#request.workingDir };
+    for (let tries = 1; ; tries++) {
+      try {
+        this.#process = await startProcess(command, await this.#world.pipes.take(), this);
+        this.log.started(this.#world.clock.now());
+        return;
+      } catch (error) {
+        // Whoever wrote the script may have forked meanwhile, and that child has it open until it executes its program.
+        const busy = (error as NodeJS.ErrnoException).code === "ETXTBSY" && tries < busyTries;
+        if (!busy) {
+          this.#fail(startFailure(error, argv));
+          return;
+        }
+        await sleep(this.#world.clock, busyPollMs);
+      }
     }
   }
 

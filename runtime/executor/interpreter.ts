@@ -80,6 +80,8 @@ export function startFailure(error: unknown, argv: readonly string[]): StartFail
       return { exitCode: 126, message: `${program} is not executable, or a directory on the way to it is closed` };
     case "ENOEXEC":
       return { exitCode: 126, message: `${program} is no program for this machine, nor a script that begins with #!` };
+    case "ETXTBSY":
+      return { exitCode: 126, message: `${program} is open for writing somewhere, so it cannot be executed` };
     case "E2BIG":
       return {
         exitCode: 126,

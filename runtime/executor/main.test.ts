@@ -1,5 +1,5 @@
 /** The executor as a process: its start, its end, its socket, and what happens to what it started. */
-import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { Client, credentials, status } from "@grpc/grpc-js";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -10,7 +10,7 @@ import { startTestExecutor } from "#runtime/executor/test-executor.ts";
 import { type ExecutionEvent, ExecutorUnavailableError } from "#runtime/executor-client.ts";
 import { GrpcExecutorClient } from "#runtime/grpc-executor-client.ts";
 import { shellSubject } from "#runtime/proto/conformance.ts";
-import { exitOf, until, untilFirstOutput } from "#runtime/proto/conformance-tools.ts";
+import { eventsOf, exitOf, outputOf, until, untilFirstOutput } from "#runtime/proto/conformance-tools.ts";
 import { services } from "#runtime/proto/gen/schema.gen.ts";
 import { definitionOf } from "#runtime/proto/grpc.ts";
 
@@ -100,6 +100,28 @@ test("an image without the interpreter is unhealthy with advice, and becomes hea
   });
   await writeFile(command, "#!/bin/sh\n", { mode: 0o755 });
   expect(await client.health()).toMatchObject({ healthy: true, message: "" });
+  client.close();
+  await executor.stop(0);
+});
+
+test("an image without mkfifo does with sockets for output", async () => {
+  const bin = `${directory}/bin`;
+  await mkdir(bin);
+  await symlink("/bin/bash", `${bin}/bash`);
+  const socketPath = `${directory}/sockets`;
+  const executor = await startExecutor({
+    socketPath,
+    interpreter: "bash",
+    containerEnv: { PATH: bin },
+    log: silentLogger,
+  });
+  const client = new GrpcExecutorClient(socketPath);
+  const id = { runUid: "u", attempt: 1 };
+  const args = ["bash", "-c", "echo out; echo err >&2; [ -S /dev/stdout ] || [ -S /proc/self/fd/1 ] && exit 5"];
+  await client.execute({ ...id, bootId: executor.bootId, workingDir: directory, args, env: {} });
+  const events = await eventsOf(client, id);
+  expect([outputOf(events).toString(), outputOf(events, "stderr").toString()]).toEqual(["out\n", "err\n"]);
+  expect(exitOf(events).exitCode).toBe(5);
   client.close();
   await executor.stop(0);
 });

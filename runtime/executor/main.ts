@@ -7,7 +7,7 @@ import type { ExecutionWorld } from "#runtime/executor/execution.ts";
 import { Executions } from "#runtime/executor/executions.ts";
 import { findInterpreter, type InterpreterName } from "#runtime/executor/interpreter.ts";
 import { killAll } from "#runtime/executor/kill.ts";
-import { countOomKills } from "#runtime/executor/oom.ts";
+import { oomCounter } from "#runtime/executor/oom.ts";
 import { NamedPipes } from "#runtime/executor/pipes.ts";
 import { systemProcesses } from "#runtime/executor/proc-scan.ts";
 import { serve } from "#runtime/executor/server.ts";
@@ -66,7 +66,7 @@ export async function startExecutor(options: ExecutorOptions): Promise<RunningEx
     containerEnv,
     interpreter: findInterpreter(options, path).command,
     retainedBytes: options.retainedBytes ?? retainedBytes,
-    countOomKills,
+    countOomKills: oomCounter(),
   };
   const executions = new Executions(bootId, world);
   const found = await executions.clearPredecessors();

@@ -4,17 +4,20 @@ import { readFileSync } from "node:fs";
 /** Where cgroup v2, then v1, keep the count, seen from inside a container. */
 const countFiles = ["/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"];
 
-/** Undefined where the machine does not tell (no container, or another cgroup layout). */
-export function countOomKills(files: readonly string[] = countFiles): number | undefined {
-  for (const file of files) {
-    try {
-      const match = /^oom_kill (\d+)$/m.exec(readFileSync(file, "latin1"));
-      if (match !== null) return Number(match[1]);
-    } catch {
-      // not this layout
-    }
+/** How to read the count; gives undefined where the machine does not tell (no container, or another cgroup layout). */
+export function oomCounter(files: readonly string[] = countFiles): () => number | undefined {
+  // Found once, as it is read at each start of a process, and a failed read is much slower than a good one.
+  const file = files.find((candidate) => countIn(candidate) !== undefined);
+  return () => (file === undefined ? undefined : countIn(file));
+}
+
+function countIn(file: string): number | undefined {
+  try {
+    const match = /^oom_kill (\d+)$/m.exec(readFileSync(file, "latin1"));
+    return match === null ? undefined : Number(match[1]);
+  } catch {
+    return undefined;
   }
-  return undefined;
 }
 
 /**

@@ -1,5 +1,5 @@
 /** What only real processes can show: groups, escapes, leftovers, streams, environments. */
-import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { systemProcesses } from "#runtime/executor/proc-scan.ts";
@@ -29,17 +29,17 @@ afterAll(async () => {
 });
 
 async function start(over: Partial<ExecuteRequest>): Promise<ExecutionId> {
-  const id = { runUid: `run-${made++}`, attempt: 1 };
+  const id = { runUid: over.runUid ?? `run-${made++}`, attempt: 1 };
   await client.execute({ ...id, bootId, workingDir: directory, args: [], env: {}, ...over });
   return id;
 }
 
 /** Runs a script as a Run with inline source does. */
 async function startScript(text: string, over: Partial<ExecuteRequest> = {}): Promise<ExecutionId> {
-  const script = `${directory}/script-${made}`;
-  await writeFile(script, text);
-  await chmod(script, 0o755);
-  return await start({ script, ...over });
+  const runUid = `run-${made++}`;
+  const script = `${directory}/script-${runUid}`;
+  await writeFile(script, text, { mode: 0o755 });
+  return await start({ runUid, script, ...over });
 }
 
 async function outcome(id: ExecutionId) {
@@ -85,7 +85,7 @@ const families: Record<string, { script: string; processes: number }> = {
   "a stopped process": { script: "bash -c 'echo $$; kill -STOP $$; sleep 100' & wait", processes: 1 },
 };
 
-test.each(Object.entries(families))("Cancel finds and ends %s", async (_, { script, processes }) => {
+test.concurrent.each(Object.entries(families))("Cancel finds and ends %s", async (_, { script, processes }) => {
   const id = await startScript(script);
   const pids = await printedNumbers(id, processes);
   expect(pids.every(isAlive)).toBe(true);
@@ -95,7 +95,7 @@ test.each(Object.entries(families))("Cancel finds and ends %s", async (_, { scri
   expect((await outcome(id)).cause).toBe("cancelled");
 });
 
-test("SIGTERM reaches every process once", async () => {
+test.concurrent("SIGTERM reaches every process once", async () => {
   const trap = (name: string) => `trap 'echo ${name}; exit 0' TERM; echo ready; while :; do sleep 0.01; done`;
   const id = await startScript(`(${trap("group")}) & setsid bash -c "${trap("session")}" & ${trap("leader")}`);
   await until(
@@ -129,7 +129,7 @@ async function soFar(id: ExecutionId) {
   return events;
 }
 
-test("the exit code of a script wins over what it left behind, which is killed and counted", async () => {
+test.concurrent("the exit code of a script wins over what it left behind, which is killed and counted", async () => {
   const id = await startScript("sleep 100 & echo $!; exit 3");
   const result = await outcome(id);
   expect(result).toMatchObject({ cause: "exited", exitCode: 3, leftoverProcesses: 1 });
@@ -137,21 +137,21 @@ test("the exit code of a script wins over what it left behind, which is killed a
   expect(isAlive(Number(result.stdout))).toBe(false);
 });
 
-test("a leftover that closed its output is killed before the end too", async () => {
+test.concurrent("a leftover that closed its output is killed before the end too", async () => {
   const id = await startScript("sleep 100 > /dev/null 2>&1 & echo $!");
   const result = await outcome(id);
   expect(result).toMatchObject({ exitCode: 0, leftoverProcesses: 1 });
   expect(isAlive(Number(result.stdout))).toBe(false);
 });
 
-test("a leftover in a session of its own that holds the output does not hold up the end", async () => {
+test.concurrent("a leftover in a session of its own that holds the output does not hold up the end", async () => {
   const id = await startScript("setsid sleep 100 & echo $!");
   const result = await outcome(id);
   expect(result).toMatchObject({ exitCode: 0, leftoverProcesses: 1 });
   expect(isAlive(Number(result.stdout))).toBe(false);
 });
 
-test("a daemon that hides in a session of its own without output is found after the end", async () => {
+test.concurrent("a daemon that hides in a session of its own without output is found after the end", async () => {
   const id = await startScript(
     "setsid bash -c 'echo $$ > $OUT; exec sleep 100' > /dev/null 2>&1 &\nuntil [ -s $OUT ]; do :; done",
     {
@@ -164,12 +164,12 @@ test("a daemon that hides in a session of its own without output is found after 
   await until("the daemon is gone", async () => !isAlive(daemon));
 });
 
-test("what a filter behind the script still writes is not lost", async () => {
+test.concurrent("what a filter behind the script still writes is not lost", async () => {
   const id = await startScript("exec > >(sleep 0.2; sed s/^/filtered:/)\nprintf 'one\\ntwo\\n'");
   expect(await outcome(id)).toMatchObject({ stdout: "filtered:one\nfiltered:two\n", leftoverProcesses: 0 });
 });
 
-test("the process leads a group and a session, reads nothing and starts in its directory", async () => {
+test.concurrent("the process leads a group and a session, reads nothing and starts in its directory", async () => {
   const id = await startScript(
     'read -r line; echo "got $? [$line]"; pwd; ps -o pid=,pgid=,sid= -p $$ || cat /proc/$$/stat',
   );
@@ -179,13 +179,13 @@ test("the process leads a group and a session, reads nothing and starts in its d
   expect(new Set(numbers.trim().split(/\s+/)).size).toBe(1);
 });
 
-test("arguments arrive as they are", async () => {
+test.concurrent("arguments arrive as they are", async () => {
   const args = ["", "two words", "*", "$HOME", 'quo"te', "new\nline", "ünï ☃", "-n"];
   const id = await startScript('printf "[%s]" "$@"', { args });
   expect((await outcome(id)).stdout).toBe(args.map((arg) => `[${arg}]`).join(""));
 });
 
-test("container, user, platform: a later variable wins, and the marks cannot be forged", async () => {
+test.concurrent("container, user, platform: a later variable wins, and the marks cannot be forged", async () => {
   const id = await startScript("env -0", {
     env: { BOTH: "user", ALL: "user", ODD: "a=b\n", KRUNTIME_RUN_UID: "forged", KRUNTIME_ATTEMPT: "7" },
     platformEnv: { ALL: "platform", KRUNTIME_ATTEMPT: "8" },
@@ -205,30 +205,41 @@ test("container, user, platform: a later variable wins, and the marks cannot be 
   });
 });
 
-test("the output streams can be opened by name, as scripts do", async () => {
+test.concurrent("the output streams can be opened by name, as scripts do", async () => {
   const id = await startScript("echo oops > /dev/stderr; echo fine | tee /dev/stdout");
   expect(await outcome(id)).toMatchObject({ exitCode: 0, stdout: "fine\nfine\n", stderr: "oops\n" });
 });
 
-test("bytes that are not text arrive as they are", async () => {
+test.concurrent("bytes that are not text arrive as they are", async () => {
   const id = await startScript("printf '\\xff\\x00\\xc3\\x28\\n'; printf '\\xe2\\x82' >&2; printf '\\xac' >&2");
   const events = await eventsOf(client, id);
   expect(outputOf(events).toString("hex")).toBe("ff00c3280a");
   expect(outputOf(events, "stderr").toString()).toBe("€");
 });
 
-test("a script of 256 KiB runs to its end", async () => {
+test.concurrent("a script of 256 KiB runs to its end", async () => {
   const filler = `# ${"x".repeat(1021)}\n`.repeat(255);
   const id = await startScript(`${filler}echo the end\n`);
   expect((await outcome(id)).stdout).toBe("the end\n");
 });
 
-test("a shebang is honoured", async () => {
+test.concurrent("a shebang is honoured", async () => {
   const id = await startScript('#!/usr/bin/env -S sh -c \'echo through "$0" "$1"\'\n', { args: ["x"] });
-  expect((await outcome(id)).stdout).toMatch(/^through .*script-\d+ x\n$/);
+  expect((await outcome(id)).stdout).toMatch(/^through .*script-run-\d+ x\n$/);
 });
 
-test("a command without a script is any program", async () => {
+test.concurrent("a script that somebody still has open for writing is started when it is closed", async () => {
+  // What another process was starting meanwhile can hold a copy of the writer's file for an instant.
+  const script = `${directory}/busy`;
+  await writeFile(script, "#!/bin/sh\necho started\n", { mode: 0o755 });
+  const writer = await open(script, "r+");
+  const starting = start({ runUid: "busy", script });
+  await until("the executor knows of it", async () => (await client.list()).some((entry) => entry.runUid === "busy"));
+  await writer.close();
+  expect((await outcome(await starting)).stdout).toBe("started\n");
+});
+
+test.concurrent("a command without a script is any program", async () => {
   expect(await outcome(await start({ args: ["sh", "-c", "echo $0 $1; exit 4", "a", "b"] }))).toMatchObject({
     exitCode: 4,
     stdout: "a b\n",
@@ -254,13 +265,16 @@ const failures: Record<string, { over: Partial<ExecuteRequest>; exitCode: number
   },
 };
 
-test.each(Object.entries(failures))("%s is an end with code and message", async (_, { over, exitCode, says }) => {
-  const result = await outcome(await start(over));
-  expect(result).toMatchObject({ cause: "start-failed", exitCode });
-  expect(result.message).toContain(says);
-});
+test.concurrent.each(Object.entries(failures))(
+  "%s is an end with code and message",
+  async (_, { over, exitCode, says }) => {
+    const result = await outcome(await start(over));
+    expect(result).toMatchObject({ cause: "start-failed", exitCode });
+    expect(result.message).toContain(says);
+  },
+);
 
-test("a program that nobody reads writes no more than the bound, and goes on when somebody does", async () => {
+test.concurrent("a program that nobody reads writes no more than the bound, and goes on when somebody does", async () => {
   const id = await startScript("for ((i = 1; i <= 256; i++)); do printf '%016384d' $i; echo $i > $OUT; done", {
     env: { OUT: `${directory}/progress` },
   });
