@@ -1,17 +1,19 @@
 /** Every server component by the name under which `kruntimes` starts it; each is loaded only when it is started. */
 export const components: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
   agent: async (args) => {
-    endWithParent();
+    // Nobody is left to drain for.
+    whenParentEnds(() => process.exit(1));
     return (await import("../runtime/agent/main.ts")).main(args);
   },
   executor: async (args) => {
-    endWithParent();
+    // As a container's stop: the programs are ended before the process is.
+    whenParentEnds(() => process.kill(process.pid, "SIGTERM"));
     return (await import("../runtime/executor/command.ts")).main(args);
   },
 };
 
 /** Under a local cluster a channel to it is open; when the cluster goes, however it goes, its processes go too. */
-function endWithParent(): void {
-  process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
+function whenParentEnds(end: () => void): void {
+  process.once("disconnect", end);
   process.channel?.unref();
 }

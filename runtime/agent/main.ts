@@ -1,7 +1,4 @@
 import { readFile } from "node:fs/promises";
-import { parseArgs } from "node:util";
-import { parseDuration } from "#api/duration.ts";
-import type { Amounts } from "#api/quantity.ts";
 import { createClient } from "#kube/client.ts";
 import { httpTransport } from "#kube/http-transport.ts";
 import { createLogger, systemClock, systemRandom } from "#kube/system.ts";
@@ -14,19 +11,18 @@ import { defaultLogLimits } from "#runtime/logs/limits.ts";
 import { createStreamSink } from "#runtime/logs/stream-sink.ts";
 import { createSystemGit } from "#runtime/source/system-git.ts";
 import { createAgent } from "./agent.ts";
-
-/** Longest time that a drain takes when the flag is missing: five minutes, as in `Runtime.spec.drain`. */
-const defaultDrainMs = 300_000;
+import { type AgentFlags, apiServer, parseFlags } from "./flags.ts";
 
 /** `kruntimes agent`: the process in the container `runtimed`. Ends with the signal that drains it. */
 export async function main(args: readonly string[]): Promise<void> {
-  const flags = parse(args);
+  const flags = parseFlags(args, process.env);
   const logger = createLogger("agent", "info");
+  const { server, tokenFile } = apiServer(process.env);
   const client = createClient(
     httpTransport({
-      server: flags.server,
+      server,
       credentials: async () => ({
-        headers: { authorization: `Bearer ${(await readFile(flags.tokenFile, "utf8")).trim()}` },
+        headers: { authorization: `Bearer ${(await readFile(tokenFile, "utf8")).trim()}` },
       }),
       clock: systemClock,
       random: systemRandom,
@@ -57,7 +53,7 @@ export async function main(args: readonly string[]): Promise<void> {
   await agent.start();
 }
 
-async function openStore(flags: Flags): Promise<ArtifactStore | undefined> {
+async function openStore(flags: AgentFlags): Promise<ArtifactStore | undefined> {
   if (flags.artifactRoot === undefined) return undefined;
   return createFilesystemStore({
     files: await openSystemFiles(flags.artifactRoot),
@@ -65,46 +61,4 @@ async function openStore(flags: Flags): Promise<ArtifactStore | undefined> {
     random: systemRandom,
     ...(flags.artifactClaim === undefined ? {} : { volumeClaimName: flags.artifactClaim }),
   });
-}
-
-type Flags = ReturnType<typeof parse>;
-
-function parse(args: readonly string[]) {
-  const string = { type: "string" } as const;
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      runtime: string,
-      socket: string,
-      "workspace-root": string,
-      capacity: string,
-      "drain-timeout": string,
-      "cluster-uid": string,
-      "artifact-root": string,
-      "artifact-claim": string,
-    },
-  });
-  const needed = (name: string, value: string | undefined): string => {
-    if (value === undefined || value === "") throw new Error(`kruntimes agent: ${name} is missing`);
-    return value;
-  };
-  const variable = (name: string) => needed(`environment variable ${name}`, process.env[name]);
-  const runtime = needed("--runtime", values.runtime);
-  return {
-    server: variable("KRUNTIMES_API_SERVER"),
-    tokenFile: variable("KRUNTIMES_TOKEN_FILE"),
-    socket: needed("--socket", values.socket),
-    workspaceRoot: needed("--workspace-root", values["workspace-root"]),
-    drainMs: parseDuration(values["drain-timeout"]) ?? defaultDrainMs,
-    clusterUid: needed("--cluster-uid", values["cluster-uid"]),
-    artifactRoot: values["artifact-root"],
-    artifactClaim: values["artifact-claim"],
-    self: {
-      pod: variable("POD_NAME"),
-      podUid: variable("POD_UID"),
-      namespace: variable("POD_NAMESPACE"),
-      runtime,
-      capacity: JSON.parse(needed("--capacity", values.capacity)) as Amounts,
-    },
-  };
 }
