@@ -179,7 +179,8 @@ export class Engine implements Waker {
     if (written) this.#pauses.succeeded(uid);
     else this.#apply(this.#ledger.release(uid));
     if (outcome.kind === "failed") this.#pauses.failed(uid, now);
-    else if (outcome.kind !== "written" && outcome.version !== undefined) {
+    if (outcome.kind === "unseen") this.#pauses.awaitOwn(uid, outcome.version);
+    if (outcome.kind === "superseded" && outcome.version !== undefined) {
       this.#pauses.awaitNewer(uid, outcome.version, now);
     }
     this.#review(uid);
@@ -203,7 +204,7 @@ export class Engine implements Waker {
     const until = this.#pauses.until(uid, object.metadata.resourceVersion, now);
     if (until !== undefined) {
       this.#unqueue(uid);
-      this.#sleeping.set(uid, until);
+      if (until < Number.POSITIVE_INFINITY) this.#sleeping.set(uid, until);
       return;
     }
     this.#sleeping.delete(uid);

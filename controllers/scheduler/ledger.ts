@@ -142,7 +142,7 @@ export class Ledger {
     this.#charges.set(workload.uid, charge);
     slot.runs.set(workload.uid, workload);
     for (const [name, amount] of Object.entries(workload.requests)) {
-      slot.used.set(name, (slot.used.get(name) ?? 0) + amount);
+      if (amount > 0) slot.used.set(name, (slot.used.get(name) ?? 0) + amount);
     }
     if (workload.exclusive) slot.exclusive++;
     const pool = this.#poolOf(workload.pool);

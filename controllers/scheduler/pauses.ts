@@ -26,6 +26,14 @@ export class Pauses {
     this.#pauses.set(uid, { until: now + staleMs, version });
   }
 
+  /**
+   * Our own write has made a newer version than this one. There is no time limit: what we know of the Run is wrong until we see it,
+   * and trying again would end in a conflict that looks as if the write had never been.
+   */
+  awaitOwn(uid: string, version: string | undefined): void {
+    this.#pauses.set(uid, { until: Number.POSITIVE_INFINITY, version });
+  }
+
   /** A write failed; the delay doubles with each failure in a row. */
   failed(uid: string, now: number): void {
     const failures = (this.#failures.get(uid) ?? 0) + 1;
