@@ -335,6 +335,25 @@ describe.each([
     expect(await contentOf(store, { driver: store.driver, location })).toBe("content");
   });
 
+  test("content, name and directory are made durable, in this order, before a put ends", async () => {
+    const { open, files } = await make();
+    await open().put(target, stream("first, so that the directories exist"), { maxBytes });
+    const calls: string[] = [];
+    const record = (call: string, path: string) => {
+      calls.push(`${call} ${path.slice(files.root.length + 1).replace(/incoming-.*/, "incoming")}`);
+      return undefined;
+    };
+    await open({ faults: { fail: record } }).put(target, stream("x"), { maxBytes });
+    const run = `runs/${target.runUid}`;
+    const wanted = [
+      `write ${run}/incoming`,
+      `sync ${run}/incoming`,
+      `rename ${run}/artifacts/dist.tgz`,
+      `syncDirectory ${run}/artifacts`,
+    ];
+    expect(calls.filter((call) => wanted.includes(call))).toEqual(wanted);
+  });
+
   test("a volume that fails while reading is the store's fault", async () => {
     const { open } = await make();
     const faults: Faults = {};

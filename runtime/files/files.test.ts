@@ -4,6 +4,7 @@ import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
+import { openDirectory, openForReading, openInode } from "#runtime/files/anchor.ts";
 import { readAll } from "#runtime/files/bytes.ts";
 import { MemoryFiles } from "#runtime/files/memory-files.ts";
 import { type Files, FilesError, type FilesErrorCode } from "#runtime/files/port.ts";
@@ -355,6 +356,17 @@ describe("the real file system", () => {
     await files.setMode(`${files.root}/cache`, 0o555);
     await files.remove(`${files.root}/cache`);
     expect(await files.stat(`${files.root}/cache`)).toBeUndefined();
+  });
+
+  test("a link that appears after the check is not opened", async () => {
+    const { files, link } = await systemSubject();
+    await link(`${files.root}/d`, "../outside");
+    await link(`${files.root}/f`, "../outside/secret");
+    await expect(openDirectory(`${files.root}/d`)).rejects.toThrow(/ENOTDIR|ELOOP/);
+    await expect(openForReading(`${files.root}/f`)).rejects.toThrow(/ELOOP/);
+    const inode = await openInode(`${files.root}/f`);
+    expect((await inode.stat()).isSymbolicLink()).toBe(true);
+    await inode.close();
   });
 
   test("a parent swapped for a link between check and use leads nowhere", async () => {

@@ -67,6 +67,14 @@ test("a prompt without newline shows after a second", async () => {
   expect(clock.pending).toBe(0);
 });
 
+test("after the end no timer is left, even when a line was open", async () => {
+  const { log, sink, clock } = setup();
+  await log.write("stdout", bytes("no newline"));
+  await log.end();
+  expect(sink.records).toMatchObject([{ message: "no newline", partial: true }]);
+  expect(clock.pending).toBe(0);
+});
+
 test("a secret is masked in records and in the tail, also when a flush comes in between", async () => {
   const { log, sink, clock } = setup({ secrets: ["hunter2"] });
   await log.write("stderr", bytes("password hun"));
