@@ -90,6 +90,8 @@ test("the state at any earlier revision can be listed, from any place on", () =>
       if (last === undefined) return;
       const place = { namespace: last.metadata.namespace ?? "", name: last.metadata.name };
       const rest = state.objects.slice(state.objects.indexOf(last) + 1);
+      expect(storage.count("things", undefined, place)).toBe([...storage.list("things", undefined, place)].length);
+      expect(storage.count("things", "a", place)).toBe([...storage.list("things", "a", place)].length);
       expect([...(listAt(storage, "things", undefined, state.revision, place) ?? [])]).toEqual(rest);
     }),
   );

@@ -78,10 +78,7 @@ export function createMemoryStorage(historyLength: number): Storage {
     *list(resource, namespace, after) {
       const shelf = shelves.get(resource);
       if (shelf === undefined) return;
-      const namespaces =
-        namespace !== undefined
-          ? [namespace]
-          : shelf.namespaces.from(after === undefined ? 0 : shelf.namespaces.indexAfter(after.namespace) - 1);
+      const namespaces = namespace !== undefined ? [namespace] : shelf.namespaces.from(firstNamespace(shelf, after));
       for (const current of namespaces) {
         const bucket = shelf.buckets.get(current);
         if (bucket === undefined) continue;
@@ -93,10 +90,17 @@ export function createMemoryStorage(historyLength: number): Storage {
       }
     },
 
-    count(resource, namespace) {
+    count(resource, namespace, after) {
       const shelf = shelves.get(resource);
       if (shelf === undefined) return 0;
-      return namespace === undefined ? shelf.count : (shelf.buckets.get(namespace)?.objects.size ?? 0);
+      if (namespace === undefined && after === undefined) return shelf.count;
+      const sizeOf = (name: string): number => {
+        const bucket = shelf.buckets.get(name);
+        if (bucket === undefined) return 0;
+        return bucket.objects.size - (after?.namespace === name ? bucket.names.indexAfter(after.name) : 0);
+      };
+      if (namespace !== undefined) return sizeOf(namespace);
+      return shelf.namespaces.from(firstNamespace(shelf, after)).reduce((sum, name) => sum + sizeOf(name), 0);
     },
 
     put(resource, draft) {
@@ -148,6 +152,13 @@ export function createMemoryStorage(historyLength: number): Storage {
       }
     },
   };
+}
+
+/** Index of the first namespace that may hold something after a place. */
+function firstNamespace({ namespaces }: Shelf, after: { readonly namespace: string } | undefined): number {
+  if (after === undefined) return 0;
+  const behind = namespaces.indexAfter(after.namespace);
+  return namespaces.at(behind - 1) === after.namespace ? behind - 1 : behind;
 }
 
 function firstAfter(history: readonly Change[], revision: number): number {

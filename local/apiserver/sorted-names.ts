@@ -28,6 +28,10 @@ export class SortedNames {
     return low;
   }
 
+  at(index: number): string | undefined {
+    return this.#names[index];
+  }
+
   /** A copy of the names from an index on, safe against changes during iteration. */
   from(index: number): string[] {
     return this.#names.slice(index);

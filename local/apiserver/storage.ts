@@ -35,8 +35,8 @@ export interface Storage {
     namespace?: string,
     after?: { readonly namespace: string; readonly name: string },
   ): Iterable<StoredObject>;
-  /** Number of objects, without walking them. */
-  count(resource: string, namespace?: string): number;
+  /** Number of objects that {@link list} would give, without walking them. */
+  count(resource: string, namespace?: string, after?: { readonly namespace: string; readonly name: string }): number;
   /** Stores under the next revision, which becomes the object's resourceVersion; the draft is frozen by it. */
   put(resource: string, draft: Draft): Change;
   /** Removes an object that exists. */

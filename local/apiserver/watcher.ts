@@ -3,6 +3,11 @@ import type { StoredObject } from "./types.ts";
 
 export type ServerEvent = WatchEvent<StoredObject>;
 
+interface Waiter {
+  resolve(result: IteratorResult<ServerEvent>): void;
+  reject(error: Error): void;
+}
+
 /**
  * The queue between the server and one reader of a watch. The server never waits for a reader: when the buffer is
  * full the watch is closed, and the reader must list or resume, as with the real server.
@@ -13,7 +18,8 @@ export class EventQueue implements AsyncIterableIterator<ServerEvent> {
   /** Read from `#head` on: shifting a long array for each event would cost as much as sending it. */
   #events: ServerEvent[] = [];
   #head = 0;
-  #waiting: { resolve(result: IteratorResult<ServerEvent>): void; reject(error: Error): void } | undefined;
+  /** Calls of `next` that wait, oldest first. */
+  readonly #waiting: Waiter[] = [];
   #closed = false;
   #preloaded = 0;
   #error: Error | undefined;
@@ -40,13 +46,9 @@ export class EventQueue implements AsyncIterableIterator<ServerEvent> {
   /** Hands an event to the reader, or keeps it; closes the watch instead when the buffer is full. */
   push(event: ServerEvent): void {
     if (this.#closed) return;
-    if (this.#waiting !== undefined) {
-      const { resolve } = this.#waiting;
-      this.#waiting = undefined;
-      resolve({ done: false, value: event });
-      return;
-    }
-    if (this.#events.length - this.#head >= this.#limit + this.#preloaded) this.close();
+    const waiter = this.#waiting.shift();
+    if (waiter !== undefined) waiter.resolve({ done: false, value: event });
+    else if (this.#events.length - this.#head >= this.#limit + this.#preloaded) this.close();
     else this.#events.push(event);
   }
 
@@ -60,16 +62,12 @@ export class EventQueue implements AsyncIterableIterator<ServerEvent> {
   close(error?: Error): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#error = error;
     this.#onClose();
-    if (this.#waiting === undefined) return;
-    const { resolve, reject } = this.#waiting;
-    this.#waiting = undefined;
-    if (error === undefined) resolve({ done: true, value: undefined });
-    else {
-      this.#error = undefined;
-      reject(error);
-    }
+    const [first, ...others] = this.#waiting.splice(0);
+    if (first === undefined) this.#error = error;
+    else if (error === undefined) first.resolve({ done: true, value: undefined });
+    else first.reject(error);
+    for (const { resolve } of others) resolve({ done: true, value: undefined });
   }
 
   next(): Promise<IteratorResult<ServerEvent>> {
@@ -85,7 +83,7 @@ export class EventQueue implements AsyncIterableIterator<ServerEvent> {
     }
     if (this.#closed) return Promise.resolve({ done: true, value: undefined });
     return new Promise((resolve, reject) => {
-      this.#waiting = { resolve, reject };
+      this.#waiting.push({ resolve, reject });
     });
   }
 

@@ -2,6 +2,7 @@ import { type Context, keyOfObject } from "../context.ts";
 import { badRequest, expired, notFound, versionTooLarge } from "../errors.ts";
 import { compileSelectors, matchAll } from "../selectors/match.ts";
 import { listAt } from "../snapshot.ts";
+import type { StorageKey } from "../storage.ts";
 import type { Answer, Kind, StoredObject, Target, VerbRequest } from "../types.ts";
 import { type ContinueToken, decodeContinue, encodeContinue } from "./continue-token.ts";
 import { encode } from "./prepare.ts";
@@ -36,27 +37,28 @@ export function list(context: Context, request: VerbRequest): Answer {
   if (objects === undefined) throw expiredList(page, storage.revision);
 
   const items: StoredObject[] = [];
+  let next: StorageKey | undefined;
   let last: StoredObject | undefined;
-  let more = false;
-  let remaining = 0;
   for (const object of objects) {
     if (!match(object)) continue;
-    if (items.length === limit) {
-      more = true;
-      if (match !== matchAll) break; // with a selector nobody is told how many remain
-      remaining += 1;
-      continue;
+    if (items.length === limit && last !== undefined) {
+      next = keyOfObject(kind.resource, last);
+      break;
     }
     items.push(asListItem(kind, object));
     last = object;
   }
-  const next = more && last !== undefined ? keyOfObject(kind.resource, last) : undefined;
   const metadata = {
     resourceVersion: String(page.revision),
     ...(next === undefined ? {} : { continue: encodeContinue({ revision: page.revision, after: next }) }),
-    ...(more && match === matchAll ? { remainingItemCount: remaining } : {}),
+    // With a selector nobody is told how many remain: it would cost a walk over all of them.
+    ...(next === undefined || match !== matchAll ? {} : { remainingItemCount: remaining(next, items.length) }),
   };
   return { code: 200, body: { kind: kind.listKind, apiVersion: kind.apiVersion, metadata, items }, warnings: [] };
+
+  function remaining(place: StorageKey, taken: number): number {
+    return Array.isArray(objects) ? objects.length - taken : storage.count(kind.resource, namespace, place);
+  }
 }
 
 function expiredList(page: ContinueToken, current: number) {
