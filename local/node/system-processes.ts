@@ -11,7 +11,7 @@ const inherited = ["PATH", "LANG", "LC_ALL", "TZ", "HOME", "USER", "TMPDIR"];
 
 /**
  * Real processes of this machine.
- * @param entry command that takes a component and its flags, e.g. `[node, bin/kruntimes.mjs]`
+ * @param entry node and the program that takes a component and its flags: `[node, bin/kruntimes.mjs]`
  */
 export function systemProcesses(entry: readonly string[], clock: Clock): Processes {
   return {
@@ -29,11 +29,12 @@ export function systemProcesses(entry: readonly string[], clock: Clock): Process
 }
 
 function startProcess(entry: readonly string[], request: StartRequest): Process {
-  const [command = "", ...prefix] = entry;
+  const [node = "", ...program] = entry;
+  const nodeArguments = request.args[0] === "executor" ? executorNodeArguments : [];
   const errors = openSync(request.errorLog, "a", 0o600);
   let child: ChildProcess;
   try {
-    child = spawn(command, [...prefix, ...request.args], {
+    child = spawn(node, [...nodeArguments, ...program, ...request.args], {
       cwd: request.workingDirectory,
       detached: true,
       // The channel tells the process when we are gone, however we went.

@@ -1,7 +1,7 @@
 /** For tests: an executor in a process of its own, so that it can be killed hard. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { executorNodeArguments } from "#runtime/executor/main.ts";
+import { executorNodeArguments } from "#runtime/executor/node-arguments.ts";
 
 export interface TestExecutor {
   readonly socketPath: string;

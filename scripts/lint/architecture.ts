@@ -31,7 +31,6 @@ export const adapters: readonly string[] = [
   "kube/testing/",
   "kube/http-transport.ts",
   "kube/kubeconfig.ts",
-  "kube/process-metrics.ts",
   "runtime/executor-contract.ts",
   "runtime/executor/interpreter.ts",
   "runtime/executor/main.ts",
@@ -50,7 +49,14 @@ export const adapters: readonly string[] = [
   "runtime/source/directory-size.ts",
   "runtime/source/run-git.ts",
   "runtime/source/system-git.ts",
+  "runtime/agent/main.ts",
   "workflows/testing/",
+  "local/http/listener.ts",
+  "local/node/file-lines.ts",
+  "local/node/system-directories.ts",
+  "local/node/system-processes.ts",
+  "local/token.ts",
+  "cli/system/",
 ];
 
 const worldModules = new Set([
