@@ -260,7 +260,7 @@ export class Cache<T extends KubeObject, I extends string = string> implements C
 function isSame(a: KubeObject, b: KubeObject): boolean {
   const version = a.metadata.resourceVersion;
   if (version === undefined || version !== b.metadata.resourceVersion) return false;
-  return sameUid(a, b) && a.metadata.deletionTimestamp === b.metadata.deletionTimestamp;
+  return a.metadata.deletionTimestamp === b.metadata.deletionTimestamp;
 }
 
 const sameUid = (a: KubeObject, b: KubeObject): boolean => a.metadata.uid === b.metadata.uid;

@@ -162,6 +162,7 @@ test("stop aborts the passes that run, waits for them, and no pass begins any mo
   await clock.elapse(50);
   await stop;
   expect(ended).toEqual(["a", "b"]);
+  expect(controller.metrics().outcomes.retry).toBe(0);
   controller.enqueue("d");
   await clock.elapse(3_600_000);
   expect(begun).toBe(2);
