@@ -4,6 +4,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import type { Clock } from "#kube/ports.ts";
 import { sleep } from "#kube/ports.ts";
+import { executorNodeArguments } from "#runtime/executor/node-arguments.ts";
 import { type Process, type Processes, podMark, type StartRequest } from "./processes.ts";
 
 /** Variables of our own environment that the processes of Pods may see; everything else stays here. */
