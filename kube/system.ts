@@ -13,8 +13,10 @@ export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 /**
  * A logger that writes JSON lines to stderr, so that stdout stays free for results. An `error` field that holds an
  * Error is written with its type, message, stack and causes.
+ *
+ * @param fd another file descriptor to write to
  */
-export function createLogger(component: string, level: LogLevel = "info"): Logger {
+export function createLogger(component: string, level: LogLevel = "info", fd = 2): Logger {
   const sink = pino(
     {
       level,
@@ -24,7 +26,7 @@ export function createLogger(component: string, level: LogLevel = "info"): Logge
       formatters: { level: (label) => ({ level: label }) },
       serializers: { error: pino.stdSerializers.errWithCause },
     },
-    pino.destination({ fd: 2, sync: true }),
+    pino.destination({ fd, sync: true }),
   );
   return {
     debug: (message, fields) => sink.debug(fields ?? {}, message),

@@ -1,0 +1,97 @@
+import type { KubeObject } from "#api/meta.ts";
+import type { ResourceType } from "#kube/resource.ts";
+import { findKind } from "./kinds.ts";
+import type { ParsedDocument } from "./parse.ts";
+import type { Position, Problem } from "./problem.ts";
+
+/** An object that a file holds, of a kind that we know, with a name. Nothing else of it has been judged. */
+export interface Manifest {
+  readonly file: string;
+  readonly resource: ResourceType<KubeObject>;
+  /** With its namespace, where the kind has one. */
+  readonly object: KubeObject & { readonly [field: string]: unknown };
+  at(path: string): Position;
+}
+
+/** `Workflow ci`, or `Run job-*` where the server makes up the name. */
+export function nameOf({ resource, object }: Pick<Manifest, "resource" | "object">): string {
+  const { name, generateName } = object.metadata;
+  return `${resource.kind} ${name || `${generateName}*`}`;
+}
+
+/** A member of a value of unknown form; undefined where there is none. */
+export function member(value: unknown, ...path: readonly string[]): unknown {
+  let current = value;
+  for (const key of path) {
+    if (typeof current !== "object" || current === null || !Object.hasOwn(current, key)) return undefined;
+    current = (current as Record<string, unknown>)[key];
+  }
+  return current;
+}
+
+/** The members of a map of unknown form. */
+export function entries(value: unknown): [string, unknown][] {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
+}
+
+/**
+ * Reads a document as an object.
+ *
+ * @param namespace given on the command line
+ */
+export function toManifest(document: ParsedDocument, namespace: string | undefined): Manifest | Problem {
+  const { file, value, at } = document;
+  const problem = (path: string, message: string, advice: string): Problem => ({ file, ...at(path), message, advice });
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    return problem("", "this document is no object", "Write apiVersion, kind, metadata and spec.");
+  }
+  const apiVersion = member(value, "apiVersion");
+  const kind = member(value, "kind");
+  if (typeof kind !== "string" || kind === "") {
+    return problem("kind", "kind is missing", "Write what the object is, e.g. kind: Workflow.");
+  }
+  if (typeof apiVersion !== "string" || apiVersion === "") {
+    return problem("apiVersion", "apiVersion is missing", "Write e.g. apiVersion: kruntimes.io/v1alpha1.");
+  }
+  const resource = findKind(apiVersion, kind);
+  if ("message" in resource) return problem(resource.field, resource.message, resource.advice);
+
+  const metadata = member(value, "metadata");
+  const named = ["name", "generateName"].some((key) => isText(member(metadata, key)));
+  if (!named) return problem("metadata.name", `${kind}: metadata.name is missing`, "Give the object a name.");
+  if (!resource.namespaced) return { file, resource, object: value as Manifest["object"], at };
+
+  const own = member(metadata, "namespace");
+  if (own !== undefined && own !== null && own !== "" && !isText(own)) {
+    return problem("metadata.namespace", "metadata.namespace is no text", "Write the name of a namespace.");
+  }
+  if (isText(own) && namespace !== undefined && own !== namespace) {
+    const advice = "Leave out one of the two.";
+    return problem("metadata.namespace", `namespace ${own} is not ${namespace}, which --namespace says`, advice);
+  }
+  const place = isText(own) ? own : (namespace ?? "default");
+  const object = { ...value, metadata: { ...(metadata as object), namespace: place } };
+  return { file, resource, object: object as unknown as Manifest["object"], at };
+}
+
+const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
+
+/** Objects that stand twice. */
+export function duplicates(manifests: readonly Manifest[]): Problem[] {
+  const first = new Map<string, Manifest>();
+  const problems: Problem[] = [];
+  for (const manifest of manifests) {
+    const { resource, object, file, at } = manifest;
+    const { name, namespace } = object.metadata;
+    if (!name) continue;
+    const key = JSON.stringify([resource.group, resource.kind, namespace, name]);
+    const other = first.get(key);
+    if (other === undefined) {
+      first.set(key, manifest);
+      continue;
+    }
+    const message = `${resource.kind} ${name} was defined before, at ${other.file}:${other.at("metadata.name").line}`;
+    problems.push({ file, ...at("metadata.name"), message, advice: "Rename or remove one of them." });
+  }
+  return problems;
+}

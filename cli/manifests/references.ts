@@ -1,0 +1,73 @@
+import { suggestion } from "../closest.ts";
+import { entries, type Manifest, member } from "./manifest.ts";
+import type { Problem } from "./problem.ts";
+
+/** A name in one object that another object must have. */
+interface Reference {
+  readonly kind: string;
+  readonly name: unknown;
+  /** Where it is written. */
+  readonly path: string;
+}
+
+/**
+ * References to objects that are in none of the files. A temporary cluster holds nothing else, so a Run would wait for them in
+ * vain; on a cluster that lives on they may come later, which is why the API server does not refuse them.
+ */
+export function missingReferences(manifests: readonly Manifest[]): Problem[] {
+  return manifests.flatMap((manifest) =>
+    referencesOf(manifest).flatMap(({ kind, name, path }) => {
+      if (typeof name !== "string" || name === "") return [];
+      const { namespace } = manifest.object.metadata;
+      const names = namesOf(manifests, kind, namespace);
+      if (names.includes(name)) return [];
+      const there = names.length === 0 ? `no ${kind} at all` : names.join(", ");
+      const where = namespace === "default" ? "" : ` in namespace ${namespace}`;
+      const message = `${kind} ${name} is in none of the files${where}`;
+      const advice = suggestion(name, names) ?? `They hold ${there}; name the file that has it, too.`;
+      return [{ file: manifest.file, ...manifest.at(path), message, advice }];
+    }),
+  );
+}
+
+function namesOf(manifests: readonly Manifest[], kind: string, namespace: string | undefined): string[] {
+  return manifests
+    .filter(({ resource, object }) => resource.kind === kind && object.metadata.namespace === namespace)
+    .map(({ object }) => object.metadata.name);
+}
+
+function referencesOf({ resource, object }: Manifest): Reference[] {
+  const spec = object.spec;
+  switch (resource.kind) {
+    case "Run":
+      return [
+        { kind: "Runtime", name: member(spec, "runtime"), path: "spec.runtime" },
+        { kind: "PersistentWorkspace", name: member(spec, "workspace", "name"), path: "spec.workspace.name" },
+      ];
+    case "PersistentWorkspace":
+      return [{ kind: "Runtime", name: member(spec, "runtime"), path: "spec.runtime" }];
+    case "WorkflowRun":
+      return [
+        { kind: "Workflow", name: member(spec, "workflowRef", "name"), path: "spec.workflowRef.name" },
+        ...ofJobs(spec),
+      ];
+    case "Workflow":
+      return ofJobs(spec);
+    case "Runtime":
+      return ["artifactStore.filesystem.volumeClaimName", "workspace.persistentVolumeClaim.claimName"].map((path) => ({
+        kind: "PersistentVolumeClaim",
+        name: member(spec, ...path.split(".")),
+        path: `spec.${path}`,
+      }));
+    default:
+      return [];
+  }
+}
+
+function ofJobs(spec: unknown): Reference[] {
+  return entries(member(spec, "jobs")).map(([id, job]) => ({
+    kind: "Runtime",
+    name: member(job, "runs-on"),
+    path: `spec.jobs[${id}].runs-on`,
+  }));
+}

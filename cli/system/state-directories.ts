@@ -1,0 +1,42 @@
+import { rmSync } from "node:fs";
+import { mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { StateDirectories } from "../environment.ts";
+import { CliError } from "../errors.ts";
+import { exitCodes } from "../exit-codes.ts";
+
+/**
+ * Longest path of a state directory. A socket of a Pod is some 65 bytes below it (`pods/UID/socket/NAME.sock`), and its whole path
+ * may have 107 (unix(7)).
+ */
+const maxPath = 40;
+
+export const systemStateDirectories: StateDirectories = {
+  async make() {
+    for (const parent of [tmpdir(), "/tmp"]) {
+      const prefix = join(await realpath(parent).catch(() => parent), "krt-");
+      if (Buffer.byteLength(prefix) + 6 > maxPath) continue;
+      try {
+        return await mkdtemp(prefix);
+      } catch (error) {
+        const why = error instanceof Error ? error.message : String(error);
+        throw new CliError(`no temporary directory can be made: ${why}`, {
+          advice: "Set TMPDIR to a directory that you may write to.",
+          exitCode: exitCodes.platform,
+          cause: error,
+        });
+      }
+    }
+    throw new CliError("the path of the temporary directory is too long for sockets", {
+      advice: `Set TMPDIR to a directory with a path of at most ${maxPath - 11} bytes.`,
+      exitCode: exitCodes.platform,
+    });
+  },
+  remove: (path) => rm(path, { recursive: true, force: true, maxRetries: 3 }),
+  removeOnAbruptExit(path) {
+    const remove = () => rmSync(path, { recursive: true, force: true });
+    process.once("exit", remove);
+    return () => process.off("exit", remove);
+  },
+};
