@@ -89,6 +89,14 @@ test("removing a Run leaves nothing of it and everything of others", async () =>
   expect(await files.stat("/workspace/runs/u2")).toMatchObject({ kind: "Directory" });
 });
 
+test("what Runs put beside their directories is not taken for a Run", async () => {
+  const files = make();
+  await prepareRun(files, runLayout(root, { runUid: "u1", attempt: 1 }));
+  await files.writeFile("/workspace/runs/.odd name", bytes("x"));
+  await files.makeDirectory("/workspace/runs/-x");
+  expect(await listRuns(files)).toEqual(["u1"]);
+});
+
 test("before the first Run there are none", async () => {
   expect(await listRuns(make())).toEqual([]);
 });

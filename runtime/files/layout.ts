@@ -92,10 +92,13 @@ export function runParents(root: string): readonly [string, string] {
   return [`${root}/runs`, `${root}/${reservedName}/runs`];
 }
 
+/** Whether a name can be that of a Run's or a workspace's directory: a Kubernetes name or UID. */
+export function isDirectoryName(name: string): boolean {
+  return /^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$/.test(name);
+}
+
 // Names and UIDs come from the API server, which has checked them; a slash here would be a bug, and a dangerous one.
 function component(name: string): string {
-  if (!/^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$/.test(name)) {
-    throw new RangeError(`"${name}" is not a Kubernetes name or UID`);
-  }
+  if (!isDirectoryName(name)) throw new RangeError(`"${name}" is not a Kubernetes name or UID`);
   return name;
 }

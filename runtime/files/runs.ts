@@ -1,5 +1,5 @@
 import type { RunLayout } from "#runtime/files/layout.ts";
-import { runParents } from "#runtime/files/layout.ts";
+import { isDirectoryName, runParents } from "#runtime/files/layout.ts";
 import { type Files, isFilesError } from "#runtime/files/port.ts";
 
 /** Far more Runs than one Pod ever holds at once. */
@@ -41,7 +41,9 @@ export async function listRuns(files: Files): Promise<readonly string[]> {
   const uids = new Set<string>();
   for (const parent of runParents(files.root)) {
     try {
-      for (const { name } of await files.list(parent, maxRunDirectories)) uids.add(name);
+      for (const { name } of await files.list(parent, maxRunDirectories)) {
+        if (isDirectoryName(name)) uids.add(name); // anything else was put there by a Run
+      }
     } catch (error) {
       if (!isFilesError(error, "Missing")) throw error;
     }
