@@ -195,6 +195,9 @@ test("git sees nothing of the agent's environment but what it needs", () => {
   expect(env).not.toHaveProperty("GIT_DIR");
 });
 
+/** Seconds that no other process on the machine sleeps. */
+const forever = (which: number) => String(which * 10_000_000 + process.pid);
+
 /** Ids of the processes with that command line, as /proc has it (arguments ended by NULs). */
 async function processes(...command: string[]): Promise<string[]> {
   const found: string[] = [];
@@ -206,26 +209,26 @@ async function processes(...command: string[]): Promise<string[]> {
 }
 
 test("an abort kills git and its helpers at once", async () => {
-  const { environment, log } = await fakeSsh("exec sleep 86399");
+  const { environment, log } = await fakeSsh(`exec sleep ${forever(1)}`);
   const credentialsDirectory = await secret({ "ssh-privatekey": "K", known_hosts: "" });
   const abort = new AbortController();
   const request = { url: "git@example.com:a", credentialsDirectory, directory: await fresh() };
   const fetching = fetcher({ environment }).fetch(request, abort.signal);
   await expect.poll(() => readFile(log, "utf8").catch(() => ""), { timeout: 10_000 }).toContain("example.com");
-  await expect.poll(() => processes("sleep", "86399"), { timeout: 10_000 }).not.toEqual([]);
+  await expect.poll(() => processes("sleep", forever(1)), { timeout: 10_000 }).not.toEqual([]);
   abort.abort(new Error("cancelled"));
   await expect(fetching).rejects.toThrow("cancelled");
-  await expect.poll(() => processes("sleep", "86399"), { timeout: 10_000 }).toEqual([]);
+  await expect.poll(() => processes("sleep", forever(1)), { timeout: 10_000 }).toEqual([]);
 });
 
 test("a server that does not answer is given up", async () => {
-  const { environment } = await fakeSsh("exec sleep 86398");
+  const { environment } = await fakeSsh(`exec sleep ${forever(2)}`);
   const credentialsDirectory = await secret({ "ssh-privatekey": "K", known_hosts: "" });
   const request = { url: "git@example.com:a", credentialsDirectory, directory: await fresh() };
   await expect(fetcher({ environment, fetchTimeoutMs: 200 }).fetch(request)).rejects.toThrow(
     /could not fetch HEAD: it took too long/,
   );
-  await expect.poll(() => processes("sleep", "86398"), { timeout: 10_000 }).toEqual([]);
+  await expect.poll(() => processes("sleep", forever(2)), { timeout: 10_000 }).toEqual([]);
 });
 
 test("a flood of error output is cut", async () => {
