@@ -259,6 +259,14 @@ test.each(Object.entries(writes))("%s", (_, { run, want }) => {
   expect(context.clock.pending).toBe(0);
 });
 
+test("a write that is noted after the end starts no timer: a process that is done can end", () => {
+  const { cache, clock, relist } = setup();
+  relist(thing("a", "1"));
+  cache.close();
+  cache.noteWrite(thing("a", "2"));
+  expect(clock.pending).toBe(0);
+});
+
 test("an accepted deletion marks the object until the watch shows its end, and older events do not undo that", () => {
   const { cache } = setup();
   cache.upsert(thing("a", "1"));

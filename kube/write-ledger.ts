@@ -48,6 +48,7 @@ export class WriteLedger<T extends KubeObject> {
   readonly #clock: Clock;
   readonly #adopt: (key: string, object: T | undefined) => void;
   #position: WritePosition = 0;
+  #closed = false;
   /** When the last list was completed, on the monotonic clock. */
   #listed = Number.NEGATIVE_INFINITY;
 
@@ -147,8 +148,9 @@ export class WriteLedger<T extends KubeObject> {
     this.#deleting.delete(key);
   }
 
-  /** Cancels all timers. */
+  /** Cancels all timers; a write that is noted later starts none, since no watch will ever show it. */
   close(): void {
+    this.#closed = true;
     for (const pending of this.#pending.values()) pending.cancel?.();
     this.#pending.clear();
   }
@@ -159,6 +161,7 @@ export class WriteLedger<T extends KubeObject> {
   }
 
   #hold(key: string, pending: Pending<T>, object: T | undefined): void {
+    if (this.#closed) return;
     pending.held = { object };
     pending.cancel ??= this.#clock.after(PATIENCE_MS, () => {
       this.#settle(key);
