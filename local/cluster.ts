@@ -72,7 +72,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     processes: systemProcesses(options.entry, clock),
     directories: systemDirectories,
     logs,
-    env: { KRUNTIMES_API_SERVER: listener.url, KRUNTIMES_TOKEN_FILE: layout.tokenFile },
+    agentEnv: { KRUNTIMES_API_SERVER: listener.url, KRUNTIMES_TOKEN_FILE: layout.tokenFile },
   });
   await Promise.all([
     node.start(ending.signal),

@@ -16,6 +16,7 @@ test("a template that compiles is Valid, for the generation that was looked at",
   const object = workflow([]);
   expect(templateStatus(object, compileWorkflow(object.spec), now)).toMatchObject({
     observedGeneration: 3,
+    jobs: 1,
     conditions: [{ type: "Valid", status: "True", reason: "Valid", observedGeneration: 3 }],
   });
 });

@@ -1,5 +1,5 @@
 import { setCondition } from "#api/conditions.ts";
-import type { Action, TemplateStatus, Workflow } from "#api/kinds/workflow.ts";
+import type { Action, ActionStatus, Workflow, WorkflowStatus } from "#api/kinds/workflow.ts";
 import { type KubeObject, keyOf } from "#api/meta.ts";
 import { actions, workflows } from "#api/resources.ts";
 import type { ControllerDeps, Informers } from "#controllers/informers.ts";
@@ -15,7 +15,11 @@ import { type FieldError, formatErrors } from "#workflows/field-error.ts";
 export type Verdict = { readonly ok: true } | { readonly ok: false; readonly errors: readonly FieldError[] };
 
 /** The status of a template after compiling it, or undefined when it says that already. */
-export function templateStatus(object: Workflow | Action, verdict: Verdict, now: number): TemplateStatus | undefined {
+export function templateStatus(
+  object: Workflow | Action,
+  verdict: Verdict,
+  now: number,
+): WorkflowStatus | ActionStatus | undefined {
   const observedGeneration = object.metadata.generation ?? 0;
   const says = verdict.ok
     ? ({ status: "True", reason: "Valid", message: "the template compiles" } as const)
@@ -23,7 +27,9 @@ export function templateStatus(object: Workflow | Action, verdict: Verdict, now:
   const old = object.status?.conditions ?? [];
   const conditions = setCondition(old, { type: "Valid", ...says, observedGeneration }, now);
   if (conditions === old && object.status?.observedGeneration === observedGeneration) return undefined;
-  return { observedGeneration, conditions: [...conditions] };
+  const size =
+    "jobs" in object.spec ? { jobs: Object.keys(object.spec.jobs).length } : { steps: object.spec.steps.length };
+  return { observedGeneration, ...size, conditions: [...conditions] };
 }
 
 /** Compiles every Workflow and Action when it is created or changed, and says in condition Valid what came of it. */

@@ -22,8 +22,8 @@ export interface NodeDeps {
   readonly processes: Processes;
   readonly directories: Directories;
   readonly logs: PodLogs;
-  /** Variables for every process: how to reach the API server. */
-  readonly env: Readonly<Record<string, string>>;
+  /** Variables for the agents: how to reach the API server. */
+  readonly agentEnv: Readonly<Record<string, string>>;
 }
 
 /** The directories of Pods and claims; the adapter is `system-directories.ts`. */
@@ -99,7 +99,7 @@ export function createNode(deps: NodeDeps): LocalNode {
     const runner = new PodRunner(uid, plan.containers, {
       clock,
       processes: deps.processes,
-      env: deps.env,
+      agentEnv: deps.agentEnv,
       workingDirectory: deps.layout.podDirectory(uid),
       errorLog: (container) => `${deps.layout.podDirectory(uid)}/${container}.stderr`,
       onOutput: (container, line) => deps.logs.take(deps.layout.containerLog(uid, container), line),

@@ -10,8 +10,8 @@ const restartBackOffMs = (restarts: number) => (restarts === 0 ? 0 : Math.min(30
 export interface RunnerDeps {
   readonly clock: Clock;
   readonly processes: Processes;
-  /** Variables that every process of the Pod gets: how to reach the API server. */
-  readonly env: Readonly<Record<string, string>>;
+  /** Variables that the agent gets: how to reach the API server. User code must never see them. */
+  readonly agentEnv: Readonly<Record<string, string>>;
   readonly workingDirectory: string;
   readonly errorLog: (container: string) => string;
   readonly onOutput: (container: string, line: string) => void;
@@ -94,14 +94,16 @@ export class PodRunner {
     return true;
   }
 
-  /** Ends everything now. Resolves when no process of the Pod is left. */
+  /** Ends everything now. Resolves when no process of the Pod is left and all that they printed was handed on. */
   async end(): Promise<void> {
     this.#state = "ended";
+    const ended = this.#slots.map(({ process }) => process?.ended);
     for (const slot of this.#slots) {
       slot.cancelRestart?.();
       slot.process?.signal("SIGKILL");
     }
     await this.#deps.processes.endPod(this.podUid);
+    await Promise.all(ended);
     this.#deps.onChange();
   }
 
@@ -115,7 +117,7 @@ export class PodRunner {
     const process = deps.processes.start({
       podUid: this.podUid,
       args: plan.args,
-      env: { ...deps.env, ...plan.env },
+      env: isAgent ? { ...deps.agentEnv, ...plan.env } : plan.env,
       workingDirectory: deps.workingDirectory,
       errorLog: deps.errorLog(plan.name),
       onOutput: (line) => deps.onOutput(plan.name, line),

@@ -30,5 +30,5 @@ export interface Process {
   signal(name: "SIGTERM" | "SIGKILL"): void;
 }
 
-/** Marks all processes of a Pod, children of children too. */
-export const podMark = "KRUNTIMES_POD_UID";
+/** Marks all processes of a Pod, children of children too. Users cannot set it: its prefix is reserved. */
+export const podMark = "KRUNTIME_POD_UID";
