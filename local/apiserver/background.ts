@@ -10,6 +10,7 @@ export interface Background {
 /** Pieces of work done before other promises get a turn. */
 const batch = 100;
 
+/** A queue that runs by itself. */
 export function createBackground(): Background {
   const pending = new Map<string, () => void>();
   let scheduled = false;

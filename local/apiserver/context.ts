@@ -28,6 +28,7 @@ export function timestamp(milliseconds: number): string {
   return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
 }
 
+/** Where an object is stored. */
 export function keyOfObject(resource: string, object: StoredObject): StorageKey {
   return { resource, namespace: object.metadata.namespace ?? "", name: object.metadata.name };
 }

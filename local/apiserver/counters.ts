@@ -17,6 +17,7 @@ export interface Counters {
   reset(): void;
 }
 
+/** Counters that all begin at zero. */
 export function createCounters(): Counters & { add(request: Counted): void } {
   const counts = new Map<string, Counted & { count: number }>();
   const keyOf = ({ verb, resource, subresource }: Counted): string => `${verb} ${resource} ${subresource ?? ""}`;

@@ -68,6 +68,7 @@ function typeOf(kind: Kind, body: JsonObject): { apiVersion: unknown; kind: unkn
   return { apiVersion: body.apiVersion, kind: body.kind };
 }
 
+/** Beginning of the message about a body that cannot be read as a kind. */
 export function decodingContext(kind: Kind): string {
   return `${kind.kind} in version ${JSON.stringify(kind.version)} cannot be handled as a ${kind.kind}: `;
 }

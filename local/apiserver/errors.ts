@@ -17,6 +17,7 @@ export function groupKind(kind: Named): string {
   return kind.group === "" ? kind.kind : `${kind.kind}.${kind.group}`;
 }
 
+/** There is no such object. */
 export function notFound(kind: Named, name: string): StatusError {
   return new StatusError(
     failure(404, "NotFound", `${kind.resource} "${name}" not found`, details(kind, name, "plural")),
@@ -29,11 +30,13 @@ export function noSuchResource(advice: string): StatusError {
   return new StatusError(failure(404, "NotFound", message, {}));
 }
 
+/** There is such an object already. */
 export function alreadyExists(kind: Named, name: string): StatusError {
   const message = `${kind.resource} "${name}" already exists`;
   return new StatusError(failure(409, "AlreadyExists", message, details(kind, name, "plural")));
 }
 
+/** The request does not fit the object as it is now. */
 export function conflict(kind: Named, name: string, why: string, as: "plural" | "kind" = "plural"): StatusError {
   const subject = as === "plural" ? kind.resource : groupKind(kind);
   const message = `Operation cannot be fulfilled on ${subject} "${name}": ${why}`;
@@ -49,6 +52,7 @@ export function modified(kind: Named, name: string): StatusError {
   );
 }
 
+/** The object is not valid; every error becomes a cause. */
 export function invalidObject(kind: Named, name: string, errors: readonly FieldError[]): StatusError {
   return new StatusError(
     failure(422, "Invalid", `${groupKind(kind)} ${JSON.stringify(name)} is invalid: ${describeAll(errors)}`, {
@@ -76,10 +80,12 @@ export function patchRejected(why: string): StatusError {
   );
 }
 
+/** The request cannot be understood. */
 export function badRequest(message: string): StatusError {
   return new StatusError(failure(400, "BadRequest", message));
 }
 
+/** The request is understood and not allowed. */
 export function forbiddenRequest(
   kind: Named,
   name: string,
@@ -95,6 +101,7 @@ export function forbiddenRequest(
   );
 }
 
+/** The namespace goes and takes nothing new. */
 export function namespaceTerminating(kind: Named, name: string, namespace: string): StatusError {
   return forbiddenRequest(
     kind,
@@ -110,17 +117,20 @@ export function namespaceTerminating(kind: Named, name: string, namespace: strin
   );
 }
 
+/** The resource does not have this verb. */
 export function methodNotAllowed(): StatusError {
   return new StatusError(
     failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {}),
   );
 }
 
+/** The body is in a form that is not read here. */
 export function unsupportedMediaType(accepted: readonly string[]): StatusError {
   const message = `the body of the request was in an unknown format - accepted media types include: ${accepted.join(", ")}`;
   return new StatusError(failure(415, "UnsupportedMediaType", message));
 }
 
+/** @param limit in bytes. */
 export function requestTooLarge(limit: number): StatusError {
   return new StatusError(failure(413, "RequestEntityTooLarge", `Request entity too large: limit is ${limit}`));
 }
@@ -142,6 +152,7 @@ export function versionTooLarge(requested: number, current: number): StatusError
   );
 }
 
+/** @param retryAfterMs when to come again. */
 export function tooManyRequests(retryAfterMs: number): StatusError {
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
   return new StatusError(
@@ -152,6 +163,7 @@ export function tooManyRequests(retryAfterMs: number): StatusError {
   );
 }
 
+/** The server failed. */
 export function internalError(why: string): StatusError {
   return new StatusError(
     failure(500, "InternalError", `Internal error occurred: ${why}`, { causes: [{ message: why }] }),

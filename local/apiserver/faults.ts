@@ -20,6 +20,7 @@ export interface FaultRequest {
   readonly user: UserInfo | undefined;
 }
 
+/** What happens to one request instead of, before or after being carried out. */
 export type Fault =
   /** 409: the object changed meanwhile. Nothing is written. */
   | { readonly kind: "conflict" }

@@ -3,6 +3,7 @@
  * read them, so they are the same here.
  */
 
+/** Kinds of errors, as in `details.causes` after the prefix `FieldValue`. */
 export type FieldErrorType =
   | "Invalid"
   | "Required"
@@ -14,6 +15,7 @@ export type FieldErrorType =
   | "TypeInvalid"
   | "InternalError";
 
+/** One thing that is wrong. */
 export interface FieldError {
   readonly type: FieldErrorType;
   /** e.g. `spec.jobs[build].steps[0].name`; `<nil>` where no field is to blame. */
@@ -31,26 +33,32 @@ export function renderValue(value: unknown): string {
   return JSON.stringify(value);
 }
 
+/** The value is not allowed. */
 export function invalid(field: string, value: unknown, detail: string): FieldError {
   return { type: "Invalid", field, body: `Invalid value: ${renderValue(value)}${detail === "" ? "" : `: ${detail}`}` };
 }
 
+/** The value has the wrong type. */
 export function typeInvalid(field: string, value: unknown, detail: string): FieldError {
   return { type: "TypeInvalid", field, body: `Invalid value: ${renderValue(value)}: ${detail}` };
 }
 
+/** The value is missing. */
 export function required(field: string, detail = ""): FieldError {
   return { type: "Required", field, body: `Required value${detail === "" ? "" : `: ${detail}`}` };
 }
 
+/** The value may not be set here, now, or by this user. */
 export function forbidden(field: string, detail: string): FieldError {
   return { type: "Forbidden", field, body: `Forbidden: ${detail}` };
 }
 
+/** The value must be unique and is not. */
 export function duplicate(field: string, value: unknown): FieldError {
   return { type: "Duplicate", field, body: `Duplicate value: ${renderValue(value)}` };
 }
 
+/** The value is none of the allowed ones. */
 export function notSupported(field: string, value: unknown, supported: readonly unknown[]): FieldError {
   const values = supported.map((item) => JSON.stringify(typeof item === "string" ? item : JSON.stringify(item)));
   return {
@@ -60,10 +68,12 @@ export function notSupported(field: string, value: unknown, supported: readonly 
   };
 }
 
+/** @param max in bytes, says the message; schemas count characters. */
 export function tooLong(field: string, max: number): FieldError {
   return { type: "TooLong", field, body: `Too long: may not be more than ${max} bytes` };
 }
 
+/** A list or map has more than `max` entries. */
 export function tooMany(field: string, actual: number, max: number): FieldError {
   return { type: "TooMany", field, body: `Too many: ${actual}: must have at most ${max} items` };
 }

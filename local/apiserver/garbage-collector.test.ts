@@ -173,6 +173,27 @@ test("a circle of owners ends when one of them is deleted", async () => {
   expect(await names(made)).toEqual([]);
 });
 
+test("a circle of owners that block each other ends in the foreground too", async () => {
+  const made = setup();
+  const api = made.client.of(widgets);
+  const a = await api.create(widget("a"));
+  const b = await api.create(child("b", owned(a, { blockOwnerDeletion: true })));
+  const c = await api.create(child("c", owned(b, { blockOwnerDeletion: true })));
+  await api.patch({ name: "a", ...ns }, { metadata: { ownerReferences: [owned(c, { blockOwnerDeletion: true })] } });
+  await api.delete({ name: "a", ...ns }, { propagationPolicy: "Foreground" });
+  expect(await names(made)).toEqual([]);
+});
+
+test("an object may own itself and still be deleted", async () => {
+  const made = setup();
+  const api = made.client.of(widgets);
+  const a = await api.create(widget("a"));
+  await api.patch({ name: "a", ...ns }, { metadata: { ownerReferences: [owned(a)] } });
+  expect(await names(made)).toEqual(["a"]);
+  await api.delete({ name: "a", ...ns });
+  expect(await names(made)).toEqual([]);
+});
+
 test("a namespace may own what is inside", async () => {
   const made = setup();
   const space = await made.client.of(namespaces).create({ metadata: { name: "space" } });

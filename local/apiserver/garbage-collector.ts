@@ -3,7 +3,7 @@ import type { Background } from "./background.ts";
 import { type ChangeListener, type Context, keyOfObject } from "./context.ts";
 import type { Change, StorageKey } from "./storage.ts";
 import type { Draft, Kind, StoredObject } from "./types.ts";
-import { deleteObject, foregroundFinalizer, orphanFinalizer } from "./verbs/delete.ts";
+import { type DeleteOptions, deleteObject, foregroundFinalizer, orphanFinalizer } from "./verbs/delete.ts";
 import { commit } from "./verbs/update.ts";
 
 /**
@@ -42,7 +42,7 @@ export function createGarbageCollector(context: Context, background: Background)
     });
 
   const examineLater = (key: StorageKey): void => {
-    background.add(`collect ${idOf(key)}`, () => examine(context, key, dependentsOf));
+    background.add(`collect ${idOf(key)}`, () => examine(context, key, dependentsOf, examineLater));
   };
 
   return (change) => {
@@ -58,7 +58,7 @@ export function createGarbageCollector(context: Context, background: Background)
       if (owners !== undefined) examineLater(keyOfObject(change.resource, object));
       for (const owner of previous?.metadata.ownerReferences ?? []) examineOwner(owner, object.metadata.namespace);
     }
-    if (object.metadata.deletionTimestamp !== undefined && holdsForCollector(object)) {
+    if (isLeaving(object, foregroundFinalizer, orphanFinalizer)) {
       examineLater(keyOfObject(change.resource, object));
     }
   };
@@ -68,7 +68,7 @@ export function createGarbageCollector(context: Context, background: Background)
     const key = keyOfOwner(context, owner, namespace);
     if (key === undefined) return;
     const holder = context.storage.get(key);
-    if (holder?.metadata.deletionTimestamp !== undefined && holdsForCollector(holder)) examineLater(key);
+    if (holder !== undefined && isLeaving(holder, foregroundFinalizer, orphanFinalizer)) examineLater(key);
   }
 }
 
@@ -81,11 +81,8 @@ type DependentsOf = (uid: string) => Dependent[];
 
 const idOf = ({ resource, namespace, name }: StorageKey): string => `${resource} ${namespace}/${name}`;
 
-function holdsForCollector({ metadata }: StoredObject): boolean {
-  return (
-    metadata.finalizers?.some((finalizer) => finalizer === foregroundFinalizer || finalizer === orphanFinalizer) ??
-    false
-  );
+function isLeaving({ metadata }: StoredObject, ...finalizers: string[]): boolean {
+  return metadata.deletionTimestamp !== undefined && finalizers.some((name) => metadata.finalizers?.includes(name));
 }
 
 /** Where the owner would be; undefined when its kind is not served, and then the reference counts as good. */
@@ -103,18 +100,23 @@ function stateOf(context: Context, owner: OwnerReference, namespace: string | un
   if (key === undefined) return "present";
   const holder = context.storage.get(key);
   if (holder === undefined || holder.metadata.uid !== owner.uid) return "absent";
-  const foreground = holder.metadata.finalizers?.includes(foregroundFinalizer) ?? false;
-  return holder.metadata.deletionTimestamp !== undefined && foreground ? "waiting" : "present";
+  return isLeaving(holder, foregroundFinalizer) ? "waiting" : "present";
 }
 
-function examine(context: Context, key: StorageKey, dependentsOf: DependentsOf): void {
+function examine(
+  context: Context,
+  key: StorageKey,
+  dependentsOf: DependentsOf,
+  later: (key: StorageKey) => void,
+): void {
   const object = context.storage.get(key);
   const kind = context.registry.byResource(key.resource);
   if (object === undefined || kind === undefined) return;
   if (object.metadata.deletionTimestamp !== undefined) {
     if (object.metadata.finalizers?.includes(orphanFinalizer)) orphanDependents(context, kind, object, dependentsOf);
-    else if (object.metadata.finalizers?.includes(foregroundFinalizer))
-      finishForeground(context, kind, object, dependentsOf);
+    else if (object.metadata.finalizers?.includes(foregroundFinalizer)) {
+      finishForeground(context, kind, object, dependentsOf, later);
+    }
     return;
   }
   const { ownerReferences = [], namespace } = object.metadata;
@@ -125,15 +127,29 @@ function examine(context: Context, key: StorageKey, dependentsOf: DependentsOf):
     if (kept.length < ownerReferences.length) rewrite(context, kind, object, { ownerReferences: kept });
     return;
   }
+  deleteObject(context, kind, ...policyFor(context, kind, object, states, dependentsOf));
+}
+
+/** The object, with what has to change first, and how it is to be deleted. */
+function policyFor(
+  context: Context,
+  kind: Kind,
+  object: StoredObject,
+  states: readonly OwnerState[],
+  dependentsOf: DependentsOf,
+): [StoredObject, DeleteOptions] {
+  const dependents = dependentsOf(object.metadata.uid);
   // With a waiting owner, a dependent that has dependents itself is deleted in the foreground too.
-  const foreground = states.includes("waiting") && dependentsOf(object.metadata.uid).length > 0;
-  const { finalizers = [] } = object.metadata;
-  deleteObject(
-    context,
-    kind,
-    object,
-    foreground || finalizers.length === 0 ? { propagationPolicy: foreground ? "Foreground" : "Background" } : {},
-  );
+  if (!states.includes("waiting") || dependents.length === 0) return [object, {}];
+  if (!dependents.some((dependent) => isLeaving(dependent.object, foregroundFinalizer))) {
+    return [object, { propagationPolicy: "Foreground" }];
+  }
+  // A dependent waits for its own dependents already, so this may be a circle, which must not wait for itself.
+  const ownerReferences = (object.metadata.ownerReferences ?? []).map((owner) => ({
+    ...owner,
+    blockOwnerDeletion: false,
+  }));
+  return [rewrite(context, kind, object, { ownerReferences }), { propagationPolicy: "Foreground" }];
 }
 
 function orphanDependents(context: Context, kind: Kind, owner: StoredObject, dependentsOf: DependentsOf): void {
@@ -144,14 +160,22 @@ function orphanDependents(context: Context, kind: Kind, owner: StoredObject, dep
   dropFinalizer(context, kind, owner, orphanFinalizer);
 }
 
-function finishForeground(context: Context, kind: Kind, owner: StoredObject, dependentsOf: DependentsOf): void {
-  for (const dependent of dependentsOf(owner.metadata.uid)) {
-    examine(context, keyOfObject(dependent.kind.resource, dependent.object), dependentsOf);
+function finishForeground(
+  context: Context,
+  kind: Kind,
+  owner: StoredObject,
+  dependentsOf: DependentsOf,
+  later: (key: StorageKey) => void,
+): void {
+  const dependents = dependentsOf(owner.metadata.uid);
+  for (const dependent of dependents) {
+    // Those that leave already report by their own changes; asking them again could go in circles.
+    if (dependent.object.metadata.deletionTimestamp === undefined) {
+      later(keyOfObject(dependent.kind.resource, dependent.object));
+    }
   }
-  // What is still there goes by its own finalizers or grace; only dependents that ask for it keep the owner.
-  if (dependentsOf(owner.metadata.uid).some(({ object }) => blocks(object, owner))) return;
-  const now = context.storage.get(keyOfObject(kind.resource, owner));
-  if (now !== undefined) dropFinalizer(context, kind, now, foregroundFinalizer);
+  if (dependents.some(({ object }) => blocks(object, owner))) return;
+  dropFinalizer(context, kind, owner, foregroundFinalizer);
 }
 
 function blocks(dependent: StoredObject, owner: StoredObject): boolean {
@@ -174,9 +198,9 @@ function rewrite(
   kind: Kind,
   object: StoredObject,
   change: { readonly ownerReferences?: OwnerReference[]; readonly finalizers?: string[] },
-): void {
+): StoredObject {
   const draft: Draft = { ...object, metadata: { ...object.metadata, ...change } };
   if (draft.metadata.ownerReferences?.length === 0) delete draft.metadata.ownerReferences;
   if (draft.metadata.finalizers?.length === 0) delete draft.metadata.finalizers;
-  commit(context, { kind }, draft, object);
+  return commit(context, { kind }, draft, object);
 }

@@ -7,6 +7,7 @@ export { deepFreeze as freezeJson, equalJson, isObject } from "#kube/json.ts";
 /** A JSON object whose members are not known. */
 export type JsonObject = Record<string, unknown>;
 
+/** Whether a value is an object all of whose members are texts. */
 export function isStringMap(value: unknown): value is Record<string, string> {
   return isObject(value) && Object.values(value).every((item) => typeof item === "string");
 }

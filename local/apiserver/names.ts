@@ -76,6 +76,7 @@ export function qualifiedNameProblems(text: string): string[] {
   return problems;
 }
 
+/** Everything that is wrong with the value of a label; empty when it is fine. */
 export function labelValueProblems(value: string): string[] {
   return check(value, 63, compiled.labelValue, texts.labelValue);
 }

@@ -11,6 +11,7 @@ export interface Route {
   readonly subresource: string | undefined;
 }
 
+/** Verbs of the Kubernetes API. */
 export type Verb = "create" | "get" | "list" | "watch" | "update" | "patch" | "delete" | "deletecollection";
 
 /** These follow a namespace's name without naming a resource inside it. */

@@ -30,6 +30,7 @@ import { update } from "./verbs/update.ts";
 import { watch } from "./verbs/watch.ts";
 import { createWatchHub } from "./watch-hub.ts";
 
+/** What a server is made of. */
 export interface ApiServerOptions {
   /** apiextensions.k8s.io/v1 objects; a fault in one of them refuses the start. */
   readonly crds: readonly CustomResourceDefinition[];
@@ -45,6 +46,7 @@ export interface ApiServerOptions {
   readonly storage?: Storage;
 }
 
+/** A running server. */
 export interface ApiServer extends ApiHandler {
   /** The same server, with requests made in somebody's name (seen by admission and fault hooks). */
   as(user: UserInfo): ApiHandler;

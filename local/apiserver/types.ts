@@ -114,6 +114,7 @@ export interface Kind {
   readonly returnsDeleted: boolean;
 }
 
+/** What names of a kind may look like. */
 export type NameRule = "subdomain" | "label" | "label1035" | "path";
 
 /** The object or collection that a request is about. */

@@ -26,6 +26,7 @@ export interface WatchHub {
   close(): void;
 }
 
+/** @param revision of the storage, for bookmarks. */
 export function createWatchHub(clock: Clock, revision: () => number): WatchHub {
   /** By resource, then by namespace. */
   const topics = new Map<string, Map<string, Set<Subscription>>>();

@@ -1,6 +1,7 @@
 import type { ApiStatus, WatchEvent } from "#api/meta.ts";
 import type { StoredObject } from "./types.ts";
 
+/** An event on its way to a reader. */
 export type ServerEvent = WatchEvent<StoredObject>;
 
 interface Waiter {

@@ -10,6 +10,7 @@ export interface Claim {
   readonly owners: readonly OwnerReference[];
 }
 
+/** Uid of the owner that controls a Pod, if it has one. */
 export function controllerUid(pod: Pod): string | undefined {
   return pod.metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid;
 }

@@ -10,6 +10,7 @@ import { isConflict, isNotFound } from "#kube/transport.ts";
 import { type Claim, claim, controllerUid, couldAdopt } from "./claim.ts";
 import { plan, podOf, withFailure } from "./plan.ts";
 
+/** What the controller works with. */
 export interface ReplicaSetControllerDeps {
   readonly client: Client;
   readonly clock: Clock;
@@ -19,6 +20,7 @@ export interface ReplicaSetControllerDeps {
   readonly namespace?: string;
 }
 
+/** A controller that was made but not started. */
 export interface ReplicaSetController {
   /** Starts to watch and to act; resolves when everything that exists is known. */
   start(signal?: AbortSignal): Promise<void>;

@@ -10,6 +10,7 @@ export const deletionCostAnnotation = "controller.kubernetes.io/pod-deletion-cos
 
 const phaseRank: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, Running: 2 };
 
+/** Whether the condition Ready is True. */
 export function isReady(pod: Pod): boolean {
   return conditionOf(pod.status?.conditions, "Ready")?.status === "True";
 }

@@ -51,9 +51,11 @@ export type Expr =
       readonly offset: number;
     };
 
+/** Operators whose both sides are always evaluated. */
 export type BinaryOperator = "==" | "!=" | "<" | "<=" | ">" | ">=" | "+" | "-" | "*" | "/" | "%" | "in";
 
 /** Loops over a list or the keys of a map. */
 export type Macro = "all" | "exists" | "exists_one" | "filter" | "map";
 
+/** Names that are macros when they are called on something. */
 export const macros: ReadonlySet<string> = new Set<Macro>(["all", "exists", "exists_one", "filter", "map"]);

@@ -22,6 +22,7 @@ export function loopType(scope: Scope, offset: number, macro: Macro, range: CelT
   }
 }
 
+/** The compiled parts of a macro. */
 export interface Loop {
   readonly offset: number;
   readonly macro: Macro;

@@ -184,6 +184,7 @@ export function attempt(code: Code, frame: Frame): boolean | CelError {
   }
 }
 
+/** `!x` and `-x`. @throws CelCompileError for other types. */
 export function negate(scope: Scope, offset: number, operator: "!" | "-", operand: Code): Code {
   const { type } = operand;
   if (operator === "!") {

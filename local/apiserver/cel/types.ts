@@ -15,26 +15,40 @@ export interface ObjectType {
   readonly fields: ReadonlyMap<string, ObjectField>;
 }
 
+/** One field of an object. */
 export interface ObjectField {
   readonly type: CelType;
   /** The member as it stands in the JSON. */
   readonly property: string;
 }
 
+/** Whole numbers, exact up to 2^53. */
 export const int: CelType = { kind: "int" };
+/** Fractions. */
 export const double: CelType = { kind: "double" };
+/** Texts. */
 export const string: CelType = { kind: "string" };
+/** Conditions. */
 export const bool: CelType = { kind: "bool" };
+/** The type of `null` alone. */
 export const nullType: CelType = { kind: "null" };
+/** Known only when it runs. */
 export const dyn: CelType = { kind: "dyn" };
+/** Texts of format `byte`: can be compared, nothing else. */
 export const bytes: CelType = { kind: "bytes" };
+/** Texts of format `date-time` or `date`. */
 export const timestampType: CelType = { kind: "timestamp" };
+/** Texts of format `duration`. */
 export const durationType: CelType = { kind: "duration" };
 
+/** A list; `unordered` for sets and list maps, whose order does not count when they are compared. */
 export const listOf = (item: CelType, unordered = false): CelType => ({ kind: "list", item, unordered });
+/** A map of any keys. */
 export const mapOf = (key: CelType, value: CelType): CelType => ({ kind: "map", key, value });
+/** A value that may be absent. */
 export const optionalOf = (of: CelType): CelType => ({ kind: "optional", of });
 
+/** The type as messages call it. */
 export function describeType(type: CelType): string {
   switch (type.kind) {
     case "list":

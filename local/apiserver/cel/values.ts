@@ -17,6 +17,7 @@ export class Optional {
   }
 }
 
+/** Equality of values of one type: by content, whatever the order of members. */
 export function equalValues(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
@@ -38,12 +39,14 @@ export function equalUnordered(a: unknown, b: unknown): boolean {
   return a.length === b.length && a.every((item) => b.some((other) => equalValues(item, other)));
 }
 
+/** Keys of a map or object. @throws CelError for anything else. */
 export function keysOf(map: unknown): unknown[] {
   if (map instanceof Map) return [...map.keys()];
   if (isObject(map)) return Object.keys(map);
   throw new CelError("no such overload");
 }
 
+/** Whether a map or object has a key. @throws CelError for anything else. */
 export function hasKey(map: unknown, key: unknown): boolean {
   if (map instanceof Map) return map.has(key);
   if (isObject(map)) return typeof key === "string" && Object.hasOwn(map, key);

@@ -9,6 +9,7 @@ import { validateNode } from "./validate.ts";
 /** One constraint of a node on a value whose type is right already. */
 export type Check = (value: unknown, path: string, errors: FieldError[]) => void;
 
+/** Schemas that a value is compared with as a whole. */
 export interface Junctors {
   readonly allOf: readonly SchemaNode[];
   readonly anyOf: readonly SchemaNode[];

@@ -4,6 +4,7 @@ import type { SchemaNode } from "./schema.ts";
 
 /** `x-kubernetes-list-type`: items of a set are unique, items of a map are unique by their keys. */
 
+/** Reports each item of a set or list map that was there before. */
 export function validateListType(
   node: SchemaNode,
   items: readonly unknown[],

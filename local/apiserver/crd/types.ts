@@ -1,5 +1,6 @@
 /** The parts of apiextensions.k8s.io/v1 that this server reads. */
 
+/** The object as it stands in a manifest. */
 export interface CustomResourceDefinition {
   readonly apiVersion?: string;
   readonly kind?: string;
@@ -7,6 +8,7 @@ export interface CustomResourceDefinition {
   readonly spec: CustomResourceDefinitionSpec;
 }
 
+/** Names, scope and versions of a kind. */
 export interface CustomResourceDefinitionSpec {
   readonly group: string;
   readonly scope: "Namespaced" | "Cluster";
@@ -21,6 +23,7 @@ export interface CustomResourceDefinitionSpec {
   readonly versions: readonly CustomResourceVersion[];
 }
 
+/** One version of a kind. */
 export interface CustomResourceVersion {
   readonly name: string;
   readonly served: boolean;
@@ -38,6 +41,7 @@ export interface CustomResourceVersion {
   readonly additionalPrinterColumns?: readonly object[];
 }
 
+/** One entry of `x-kubernetes-validations`. */
 export interface ValidationRule {
   readonly rule: string;
   readonly message?: string;

@@ -24,6 +24,7 @@ export function validateNode(node: SchemaNode, value: unknown, old: unknown, pat
   else if (isObject(value)) validateObject(node, value, old, path, errors);
 }
 
+/** Path of a declared member. */
 export function childPath(path: string, name: string): string {
   return path === "" ? name : `${path}.${name}`;
 }

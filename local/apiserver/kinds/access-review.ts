@@ -9,12 +9,14 @@ import { defineKind } from "./define.ts";
  */
 const group = { group: "authorization.k8s.io", version: "v1" } as const;
 
+/** The kinds of questions about access. */
 export const accessReviews = [
   defineKind({ ...group, kind: "SubjectAccessReview", plural: "subjectaccessreviews", namespaced: false }),
   defineKind({ ...group, kind: "SelfSubjectAccessReview", plural: "selfsubjectaccessreviews", namespaced: false }),
   defineKind({ ...group, kind: "LocalSubjectAccessReview", plural: "localsubjectaccessreviews" }),
 ];
 
+/** The answer to an access review: yes. */
 export function review(request: VerbRequest): Answer {
   const body = copyBody(request.body);
   const { kind, apiVersion } = request.target.kind;

@@ -184,6 +184,7 @@ const networkPolicy = defineKind({
   generation: true,
 });
 
+/** Kinds that differ from plain storage in a default or a check at most. */
 export const coreKinds: readonly Kind[] = [
   secret,
   configMap,

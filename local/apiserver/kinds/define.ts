@@ -37,6 +37,7 @@ export interface BuiltinKind {
   forbidsDeletion?: Kind["forbidsDeletion"];
 }
 
+/** Completes the description of a built-in kind with what most of them have in common. */
 export function defineKind(spec: BuiltinKind): Kind {
   const { group, version, kind, plural } = spec;
   const subresources = new Set(spec.subresources);
@@ -94,6 +95,7 @@ export function fieldReader(path: string): (object: StoredObject) => string {
   };
 }
 
+/** Puts a member of a draft back to what is stored, absence included. */
 export function keep(draft: Draft, old: StoredObject, member: string): void {
   if (old[member] === undefined) delete draft[member];
   else draft[member] = old[member];

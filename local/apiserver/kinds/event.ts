@@ -29,6 +29,7 @@ const shared = {
 
 const objectFields = ["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"];
 
+/** Events under their old name, which is also the stored form. */
 export const coreEvent = defineKind({
   ...shared,
   group: "",

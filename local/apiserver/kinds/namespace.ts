@@ -7,6 +7,7 @@ export const permanentNamespaces: ReadonlySet<string> = new Set(["default", "kub
 /** The finalizer in `spec.finalizers` that keeps a deleted namespace until its content is gone. */
 const kubernetesFinalizer = "kubernetes";
 
+/** Namespaces; what empties a deleted one is in `../namespaces.ts`. */
 export const namespaceKind = defineKind({
   group: "",
   version: "v1",

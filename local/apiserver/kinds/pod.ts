@@ -13,6 +13,7 @@ export const podDefaults = {
   schedulerName: "default-scheduler",
 };
 
+/** Pods: Pending at first, bound once, gone after their grace. */
 export const pod = defineKind({
   group: "",
   version: "v1",

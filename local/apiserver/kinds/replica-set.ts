@@ -5,6 +5,7 @@ import type { Draft, StoredObject } from "../types.ts";
 import { defineKind } from "./define.ts";
 import { podDefaults } from "./pod.ts";
 
+/** ReplicaSets; what acts on them is a controller of its own. */
 export const replicaSet = defineKind({
   group: "apps",
   version: "v1",

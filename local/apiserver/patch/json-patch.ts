@@ -2,6 +2,7 @@ import { equalJson, getOwn, isObject, type JsonObject, setOwn } from "../json.ts
 
 /** JSON patch (RFC 6902). */
 
+/** One operation of a patch, checked for its shape. */
 export type Operation =
   | { readonly op: "add" | "replace" | "test"; readonly path: string; readonly value: unknown }
   | { readonly op: "remove"; readonly path: string }

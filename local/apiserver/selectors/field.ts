@@ -2,6 +2,7 @@ import { SelectorError } from "./label.ts";
 
 /** Field selectors as in URLs: `status.phase=Running,spec.nodeName!=`; a backslash escapes `,`, `=` and itself. */
 
+/** One term of a field selector. */
 export interface FieldRequirement {
   readonly field: string;
   readonly equal: boolean;

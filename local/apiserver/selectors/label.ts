@@ -3,7 +3,9 @@
  * objects that lack the label.
  */
 
+/** Labels of an object, if it has any. */
 export type Labels = Readonly<Record<string, string>> | undefined;
+/** Whether labels are selected. */
 export type LabelSelector = (labels: Labels) => boolean;
 
 /** The text is no label selector. The message says what stands where. */

@@ -6,6 +6,7 @@ import { parseLabelSelector, SelectorError } from "./label.ts";
 /** Whether an object belongs to a list or watch. */
 export type Match = (object: StoredObject) => boolean;
 
+/** Selects everything; told apart by identity. */
 export const matchAll: Match = () => true;
 
 /**

@@ -15,6 +15,7 @@ export interface Setup {
   readonly clock: VirtualClock;
 }
 
+/** A server with {@link Widget} unless `crds` say otherwise. */
 export function setup(options: Partial<ApiServerOptions> = {}): Setup {
   const clock = new VirtualClock();
   const server = createApiServer({ crds: [widgetCrd()], clock, random: seededRandom(1), ...options });
@@ -28,6 +29,7 @@ export interface Widget extends KubeObject {
   [field: string]: unknown;
 }
 
+/** How clients address {@link Widget}. */
 export const widgets: ResourceType<Widget> = {
   group: "example.com",
   version: "v1",
@@ -78,6 +80,7 @@ export function widgetCrd(schema: SchemaSource = openSchema): CustomResourceDefi
   };
 }
 
+/** A {@link Widget} in the namespace `default`. */
 export function widget(
   name: string,
   spec: Widget["spec"] = {},

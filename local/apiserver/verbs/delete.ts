@@ -8,6 +8,7 @@ import type { Answer, Draft, Kind, StoredObject, VerbRequest } from "../types.ts
 import { admitWrite, encode, isDryRun } from "./prepare.ts";
 import { find, list } from "./read.ts";
 
+/** What becomes of the dependents of a deleted object. */
 export type Propagation = "Background" | "Foreground" | "Orphan";
 
 /** metav1.DeleteOptions, as far as it has a meaning here. */
