@@ -6,7 +6,7 @@ import type { Reason } from "#api/reasons.ts";
 import { timestamp } from "#api/time.ts";
 import { isActive, isBad } from "./derive.ts";
 import { step } from "./lib/settle.ts";
-import { clip } from "./lib/text.ts";
+import { clip, firstLine } from "./lib/text.ts";
 import { newStep, restoreStep, stepMachine, stepStatus } from "./step.ts";
 import { cannotStartReasons, type SkipReason, skipReasons } from "./step-status.ts";
 
@@ -93,7 +93,7 @@ export function outputsFailed(fields: JobFields, why: Why<OutputsFailedReason>):
 /** The end that a step brought about. */
 export function failByStep(fields: JobFields, now: number): JobFields {
   const bad = fields.steps?.find(isBad);
-  const cause = [bad?.reason, bad?.message].filter((text) => text !== undefined).join(": ");
+  const cause = [bad?.reason, bad?.message && firstLine(bad.message)].filter(Boolean).join(": ");
   return end(fields, {
     reason: reasonOf(bad?.reason),
     message: `step ${bad?.name} did not succeed${cause === "" ? "" : ` (${cause})`}`,

@@ -10,7 +10,7 @@ import { isBad, progressOf } from "./derive.ts";
 import { jobMachine, jobStatus, newJob, restoreJob } from "./job.ts";
 import { type CancelReason, cancelReasons } from "./job-status.ts";
 import { step } from "./lib/settle.ts";
-import { clip } from "./lib/text.ts";
+import { clip, firstLine } from "./lib/text.ts";
 import { cannotStartReasons } from "./step-status.ts";
 
 /** A WorkflowRun's status without its phase. */
@@ -78,7 +78,7 @@ export function fail(fields: WorkflowRunFields, why: Why): WorkflowRunFields {
 /** The end that a job brought about: the one that ended first of those that ended badly. */
 export function failByJob(fields: WorkflowRunFields, now: number): WorkflowRunFields {
   const [id, job] = firstBad(fields.jobs ?? {}) ?? [];
-  const cause = [job?.reason, job?.message].filter((text) => text !== undefined).join(": ");
+  const cause = [job?.reason, job?.message && firstLine(job.message)].filter(Boolean).join(": ");
   return fail(fields, {
     reason: reasonOf(job?.reason),
     message: `job ${id} did not succeed${cause === "" ? "" : ` (${cause})`}`,

@@ -129,6 +129,13 @@ test("steps that never ran end with their job", () => {
   });
 });
 
+test("a job quotes the first line of what a step says: the step has the rest", () => {
+  const said = "exit code 3: one\ntwo";
+  const bad = moveStep(seen, { type: "RUN_FAILED", reason: "ExitNonZero", message: said, now }).status;
+  const { status } = moveJob(working, { type: "STEPS", steps: [bad] }, { type: "STEP_FAILED", now });
+  expect(status.message).toBe("step test did not succeed (ExitNonZero: exit code 3: one …)");
+});
+
 test("a job does not end by an event that its steps do not bear out", () => {
   const steps: JobEvent = { type: "STEPS", steps: [seen, newStep("package")] };
   for (const type of ["STEPS_SUCCEEDED", "STEP_FAILED"] as const) {

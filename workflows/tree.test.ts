@@ -116,6 +116,13 @@ test("what runs counts up to now, what waits has no time, what failed says why",
   ]);
 });
 
+test("of a long message the first line and the end are shown", () => {
+  const message = Array.from({ length: 30 }, (_, index) => `line ${index + 1}`).join("\n");
+  const last = Array.from({ length: 10 }, (_, index) => `   line ${index + 21}`);
+  const lines = render({ phase: "Failed", message });
+  expect(lines).toEqual(["✖ demo  Failed", "   line 1", "   …", ...last]);
+});
+
 test("a run that nobody has looked at is Pending", () => {
   expect(render(undefined)).toEqual(["· demo  Pending"]);
 });

@@ -55,7 +55,7 @@ function renderNode(node: TreeNode, first: string, rest: string, options: TreeOp
   const headline = [node.name, node.phase, ...durationOf(node), ...node.remarks].map(printable).join("  ");
   return [
     line(first, `${sign} ${headline}`, color, options),
-    ...(node.message ?? "").split("\n").flatMap((text) => (text.trim() === "" ? [] : [detail(printable(text), color)])),
+    ...messageLines(node.message ?? "").map((text) => detail(printable(text), color)),
     ...node.outputs.map(([name, value]) => detail(`${printable(name)} = ${printable(value)}`, "plain")),
     ...node.artifacts.map((ref) => detail(artifactText(ref), "plain")),
     ...children.flatMap((child, index) => {
@@ -63,6 +63,15 @@ function renderNode(node: TreeNode, first: string, rest: string, options: TreeOp
       return renderNode(child, `${rest}${last ? "└─ " : "├─ "}`, `${rest}${last ? "   " : "│  "}`, options);
     }),
   ];
+}
+
+/** Lines of a message that are shown; most end with what a program said last, and that is what people look for. */
+const maxMessageLines = 12;
+
+function messageLines(message: string): string[] {
+  const lines = message.split("\n").filter((text) => text.trim() !== "");
+  if (lines.length <= maxMessageLines) return lines;
+  return [...lines.slice(0, 1), "…", ...lines.slice(2 - maxMessageLines)];
 }
 
 function durationOf({ durationMs }: TreeNode): string[] {

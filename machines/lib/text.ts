@@ -7,3 +7,9 @@ export function clip(message: string): string {
   // Not between the two halves of a surrogate pair: the API server refuses text that is no UTF-8.
   return `${message.slice(0, maxMessageLength - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
 }
+
+/** The first line, with a mark when more follows: for texts that quote another one. */
+export function firstLine(text: string): string {
+  const [first = "", ...rest] = text.trimStart().split("\n");
+  return rest.some((line) => line.trim() !== "") ? `${first.trimEnd()} …` : first.trimEnd();
+}

@@ -198,6 +198,8 @@ const tails: Record<string, { chunks: string[]; want: string }> = {
   "of long output the end is quoted": { chunks: ["x".repeat(50), "the end"], want: "xxxthe end" },
   "a cut does not go through a character": { chunks: ["€€€€"], want: "€€€" },
   "a large chunk is cut at once": { chunks: ["y".repeat(1e6), "z"], want: "yyyyyyyyyz" },
+  "of lines that are cut the whole ones are quoted": { chunks: ["first line\n", "two\n", "three"], want: "two\nthree" },
+  "half a line is quoted when there is no other": { chunks: ["x".repeat(50), "\n\n"], want: "xxxxxxxx" },
   "no output, no text": { chunks: [], want: "" },
 };
 

@@ -22,7 +22,10 @@ export class Tail {
     let start = 0;
     // A cut may have gone through a character: its rest is left out.
     while (this.#cut && start < 3 && ((this.#kept[start] ?? 0) & 0xc0) === 0x80) start++;
-    let text = this.#kept.subarray(start).toString("utf8").trim();
+    let text = this.#kept.subarray(start).toString("utf8");
+    // Half a line says little, unless there is nothing else.
+    if (this.#cut) text = text.replace(/^[^\n]*\n(?=[\s\S]*\S)/, "");
+    text = text.trim();
     // Replacement characters are longer than the bytes they stand for.
     while (Buffer.byteLength(text) > this.#maxBytes) text = [...text].slice(Math.ceil(text.length / 16)).join("");
     return text;
