@@ -50,6 +50,8 @@ export class AttemptRunner {
   #attempt: number;
   #bootId = "";
   #layout: RunLayout;
+  /** Set by the preparation, which always comes before the start. */
+  #script: string | undefined;
   #log: RunLog | undefined;
   /** Aborts the effect under way. */
   #work = new AbortController();
@@ -152,14 +154,18 @@ export class AttemptRunner {
         this.#answer(() => this.#claim());
         return;
       case "prepare":
-        this.#answer((signal) => prepare(deps, pools, workspaces, this.#run, this.#layout, signal));
+        this.#answer(async (signal) => {
+          const { event, script } = await prepare(deps, pools, workspaces, this.#run, this.#layout, signal);
+          this.#script = script;
+          return event;
+        });
         return;
       case "stage":
         this.#answer((signal) => stage(deps, pools, this.#run, this.#layout, signal));
         return;
       case "start":
         this.#answer(async (signal) => {
-          const request = executeRequest(deps, this.#run, this.#attempt, this.#bootId, this.#layout);
+          const request = executeRequest(deps, this.#run, this.#attempt, this.#bootId, this.#layout, this.#script);
           const answer = await start(deps, request, signal);
           if (answer.type === "STARTED") this.#followProgram();
           return answer;

@@ -15,7 +15,6 @@ import type { RunLayout } from "#runtime/files/layout.ts";
 import type { RunLog } from "#runtime/logs/run-log.ts";
 import type { AgentDeps } from "./deps.ts";
 import { patiently } from "./patience.ts";
-import { scriptOf } from "./prepare.ts";
 
 const isUnavailable = (error: unknown) => error instanceof ExecutorUnavailableError;
 
@@ -26,8 +25,8 @@ export function executeRequest(
   attempt: number,
   bootId: string,
   layout: RunLayout,
+  script: string | undefined,
 ): ExecuteRequest {
-  const script = scriptOf(run, layout);
   const env = (run.spec.env ?? []).map(({ name, value }) => [name, value ?? ""] as const);
   return {
     runUid: run.metadata.uid ?? "",

@@ -1,5 +1,6 @@
 import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
 import type { Run } from "#api/kinds/run.ts";
+import type { RunFailureReason } from "#api/reasons.ts";
 import { persistentWorkspaces } from "#api/resources.ts";
 import { isNotFound } from "#kube/transport.ts";
 import type { AttemptEvent } from "#machines/attempt.ts";
@@ -7,6 +8,7 @@ import { type RunLayout, runLayout, type WorkspaceLayout } from "#runtime/files/
 import { prepareRun } from "#runtime/files/runs.ts";
 import { prepareWorkspace, WorkspaceLostError } from "#runtime/files/workspaces.ts";
 import { SourceFailedError } from "#runtime/source/port.ts";
+import { fetchGitSource, writeInlineSource } from "#runtime/source/prepare.ts";
 import type { AgentDeps, Pools } from "./deps.ts";
 import { patiently } from "./patience.ts";
 import { isTransientApiError } from "./run-status-writer.ts";
@@ -19,20 +21,11 @@ export function layoutOf(deps: AgentDeps, run: Run, attempt: number): RunLayout 
   return runLayout(deps.files.root, { runUid, attempt, ...(workspace === undefined ? {} : { workspace }) });
 }
 
-/** Name of the script of an inline source. */
-const scriptName = "script";
-
-/** Absolute path of the script of the Run; undefined when its arguments are the command. */
-export function scriptOf(run: Run, layout: RunLayout): string | undefined {
-  const { source, mode } = run.spec;
-  if (source?.inline !== undefined) return `${layout.source}/${scriptName}`;
-  if (source?.repoURL === undefined) return undefined;
-  return `${cloneDirectory(layout)}/${mode?.task?.entrypoint ?? scriptName}`;
+/** The answer of the preparation, and the absolute path of the script; none when the arguments are the command. */
+export interface Prepared {
+  readonly event: AttemptEvent;
+  readonly script?: string;
 }
-
-/** In a workspace the clone stays apart from the shared files; otherwise it is the working directory. */
-const cloneDirectory = (layout: RunLayout) =>
-  layout.workspace === undefined ? layout.workingDirectory : `${layout.source}/repository`;
 
 /** Makes the directories of the attempt and puts its source in place. */
 export async function prepare(
@@ -42,19 +35,22 @@ export async function prepare(
   run: Run,
   layout: RunLayout,
   signal: AbortSignal,
-): Promise<AttemptEvent> {
+): Promise<Prepared> {
   try {
     if (layout.workspace !== undefined) await prepareShared(deps, workspaces, run, layout.workspace, signal);
     await prepareRun(deps.files, layout);
     signal.throwIfAborted();
-    await placeSource(deps, pools, run, layout, signal);
-    return { type: "PREPARED" };
+    const script = await placeSource(deps, pools, run, layout, signal);
+    return { event: { type: "PREPARED" }, ...(script === undefined ? {} : { script }) };
   } catch (error) {
     signal.throwIfAborted();
     const message = error instanceof Error ? error.message : String(error);
-    if (error instanceof WorkspaceLostError) return { type: "FAILED", reason: "WorkspaceLost", message };
-    if (error instanceof SourceFailedError) return { type: "FAILED", reason: "SourceFailed", message };
-    return { type: "FAILED", reason: "StartFailed", message: `the directories of the Run cannot be made: ${message}` };
+    const failed = (reason: RunFailureReason, text = message): Prepared => ({
+      event: { type: "FAILED", reason, message: text },
+    });
+    if (error instanceof WorkspaceLostError) return failed("WorkspaceLost");
+    if (error instanceof SourceFailedError) return failed("SourceFailed");
+    return failed("StartFailed", `the directories of the Run cannot be made: ${message}`);
   }
 }
 
@@ -96,21 +92,20 @@ async function findWorkspace(
 }
 
 async function placeSource(
-  deps: AgentDeps,
+  { files, git }: AgentDeps,
   pools: Pools,
   run: Run,
   layout: RunLayout,
   signal: AbortSignal,
-): Promise<void> {
-  const { source } = run.spec;
-  if (source?.inline !== undefined) {
-    await deps.files.writeFile(`${layout.source}/${scriptName}`, Buffer.from(source.inline), 0o755);
-    return;
-  }
-  if (source?.repoURL === undefined) return;
-  const directory = cloneDirectory(layout);
-  await deps.files.makeDirectory(directory);
-  const { repoURL: url, commitSHA: ref } = source;
-  const request = { url, directory, ...(ref === undefined ? {} : { ref }) };
-  await pools.clone.run(() => deps.git.fetch(request, signal), signal);
+): Promise<string | undefined> {
+  const { source, mode } = run.spec;
+  if (source?.inline !== undefined) return writeInlineSource(files, layout, source.inline);
+  if (source?.repoURL === undefined) return undefined;
+  const request = {
+    url: source.repoURL,
+    ...(source.commitSHA === undefined ? {} : { ref: source.commitSHA }),
+    ...(mode?.task?.entrypoint === undefined ? {} : { entrypoint: mode.task.entrypoint }),
+  };
+  const { script } = await pools.clone.run(() => fetchGitSource(files, git, layout, request, signal), signal);
+  return script;
 }
