@@ -66,6 +66,15 @@ test("history that was forgotten is told apart from no changes", () => {
   expect(storage.changes("things", storage.revision)).toEqual([]);
 });
 
+test("a list goes on behind a place whose namespace has gone meanwhile", () => {
+  const storage = createMemoryStorage(10);
+  for (const namespace of ["a", "b", "c"]) storage.put("things", draft(namespace, "x"));
+  storage.delete(keyOf("b", "x"));
+  const place = { namespace: "b", name: "x" };
+  expect(names(storage.list("things", undefined, place))).toEqual(["c/x"]);
+  expect(storage.count("things", undefined, place)).toBe(1);
+});
+
 const operation = fc.record({
   namespace: fc.constantFrom("a", "b"),
   name: fc.constantFrom("x", "y", "z"),
