@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
 import type { ArtifactStoreSpec } from "#api/kinds/runtime.ts";
 import type { JobStatus } from "#api/kinds/workflow-run.ts";
-import { checkStores, promote, resolveArtifacts, type StoreOwner, storeMismatch } from "./artifacts.ts";
+import { checkStores, resolveArtifacts, type StoreOwner, storeMismatch } from "./artifacts.ts";
 import type { JobPlan } from "./plan.ts";
 
 const ref = (name: string, run = "r1"): ArtifactRef => ({
@@ -12,14 +12,6 @@ const ref = (name: string, run = "r1"): ArtifactRef => ({
   location: { filesystem: { path: `runs/${run}/artifacts/${name}` } },
   sizeBytes: 1,
   digest: `sha256:${"0".repeat(64)}`,
-});
-
-test("artifacts of a job are one namespace, in which the latest step wins", () => {
-  expect(promote([[ref("a", "r1"), ref("b", "r1")], [], [ref("a", "r3"), ref("constructor", "r3")]])).toEqual({
-    a: ref("a", "r3"),
-    b: ref("b", "r1"),
-    constructor: ref("constructor", "r3"),
-  });
 });
 
 const job = (id: string, runsOn: string, artifacts: JobPlan["steps"][number]["artifacts"][] = []): JobPlan => ({

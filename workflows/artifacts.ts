@@ -1,21 +1,9 @@
-import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
 import type { RunArtifactInput } from "#api/kinds/run.ts";
 import type { ArtifactStoreSpec, RuntimeSpec } from "#api/kinds/runtime.ts";
 import type { JobStatus } from "#api/kinds/workflow-run.ts";
 import { listOf } from "./field-error.ts";
 import type { JobPlan } from "./plan.ts";
 import { memberOf } from "./values.ts";
-
-/**
- * The artifacts of a job: one namespace, in which the latest successful step that wrote a name wins.
- *
- * @param steps references of the job's successful child Runs, in the order of the steps
- */
-export function promote(steps: Iterable<readonly ArtifactRef[]>): Record<string, ArtifactRef> {
-  const latest = new Map<string, ArtifactRef>();
-  for (const refs of steps) for (const ref of refs) latest.set(ref.name, ref);
-  return Object.fromEntries(latest);
-}
 
 export type ArtifactInputs =
   /** The inputs of each step that takes artifacts, by the name of the step. */

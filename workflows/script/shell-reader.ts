@@ -103,21 +103,23 @@ export class ShellReader extends Cursor {
       word.text += text;
       word.quoted ||= quoted;
     };
+    // A pattern of a case is compared, whatever it says.
+    const refusal = () =>
+      cases.at(-1) === "pattern" ? undefined : command.refusal(word ?? { text: "", quoted: false });
 
     while (!this.done) {
       const { char } = this;
       if (this.spanAt()) {
-        const refusal = cases.at(-1) === "pattern" ? undefined : command.refusal(word ?? { text: "", quoted: false });
-        this.place(refusal ?? unquoted);
+        this.place(refusal() ?? unquoted);
         grow(filled, true);
         continue;
       }
       if (char === " " || char === "\t" || char === "\r") {
+        this.at++;
         finishWord();
-        this.at++;
       } else if (char === "\n") {
-        endCommand();
         this.at++;
+        endCommand();
         if (outerDocuments > 0) this.#lost("a here-document begins in the middle of another command");
         this.#pendingDocuments = outerDocuments;
         for (const document of documents.splice(0)) this.#readDocument(document);
@@ -175,16 +177,17 @@ export class ShellReader extends Cursor {
         finishWord();
         this.at++;
       } else if (char === ";" || char === "&" || char === "|") {
-        const part = cases.at(-1);
-        if (part === "pattern") finishWord();
+        if (cases.at(-1) === "pattern") finishWord();
         else endCommand();
+        // `esac;;` has just left its own case: the sign belongs to the one around it.
+        const part = cases.at(-1);
         const ended = this.startsWith(";;") || this.startsWith(";&");
         this.at += ended ? 2 : 1;
         if (ended && part !== undefined) {
           if (this.char === "&") this.at++;
-          if (part === "body") cases[cases.length - 1] = "pattern";
+          cases[cases.length - 1] = "pattern";
         }
-      } else this.#readPiece(grow, () => command.refusal(word ?? { text: "", quoted: false }));
+      } else this.#readPiece(grow, refusal);
     }
     endCommand();
     if (opened !== undefined) this.#lost("this parenthesis is not closed", opened);
@@ -251,8 +254,10 @@ export class ShellReader extends Cursor {
       this.at++;
       this.#readDouble(grow, refusal);
     } else {
-      grow("$", true);
-      this.at++;
+      // `$$` and the like are variables of one character: what follows is no quote of the dollar sign.
+      const length = /^\$[$!?#*@0-9-]/.test(this.text.slice(start, start + 2)) && !this.spanAt(start + 1) ? 2 : 1;
+      grow(this.text.slice(start, start + length), true);
+      this.at += length;
     }
   }
 

@@ -255,7 +255,7 @@ test("whatever is nested in whatever, each value arrives as it is", () => {
       const want = words.map((each) => `<${each.text.replaceAll("V", () => value)}>\n`).join("");
       expectPrinted("bash", script, () => want, [value]);
     }),
-    { numRuns: 40, seed: 7, endOnFailure: true },
+    { numRuns: 20, seed: 7, endOnFailure: true },
   );
 });
 
