@@ -33,7 +33,7 @@ export type JobEvent =
   | { type: "REPLACE_WORKSPACE"; message: string; now: number }
   /** The workspace was ordered and does not exist, as a live read has confirmed; no step was claimed. */
   | { type: "WORKSPACE_MISSING" }
-  /** An object of another owner has the name of its workspace. */
+  /** An object of another owner has the name of its workspace; no step was claimed (else it is WORKSPACE_LOST). */
   | { type: "NAME_TAKEN"; message: string; now: number }
   /** The API server will not have the workspace. */
   | { type: "WORKSPACE_REFUSED"; message: string; now: number }
@@ -260,13 +260,13 @@ export const jobMachine = setup({
         },
         NAME_TAKEN: [
           {
-            guard: "hasNamesLeft",
+            guard: "canReplaceWorkspace",
             actions: [assign(({ context }) => ({ status: moves.renameWorkspace(context.status) })), "createWorkspace"],
             description: "The name belongs to somebody else's workspace: the next name is tried.",
             meta: { writer: "controller" },
           },
           {
-            guard: "aStepIsActive",
+            guard: "onlyFirstStepIsActive",
             target: "Stopping",
             actions: assign(({ context, event }) => ({
               status: moves.stop(context.status, { ...event, reason: "NameCollision" }),
@@ -275,12 +275,22 @@ export const jobMachine = setup({
             meta: { writer: "controller", reason: "NameCollision" },
           },
           {
+            guard: "noStepEnded",
             target: "Failed",
             actions: assign(({ context, event }) => ({
               status: moves.end(context.status, { ...event, reason: "NameCollision" }),
             })),
             description: "Every name belongs to somebody else.",
             meta: { writer: "controller", reason: "NameCollision" },
+          },
+          {
+            guard: "mustStartAnother",
+            target: "Failed",
+            actions: assign(({ context, event }) => ({
+              status: moves.end(context.status, { ...event, reason: "WorkspaceLost" }),
+            })),
+            description: "The workspace that its steps have used is gone, and somebody else's has its name.",
+            meta: { writer: "controller", reason: "WorkspaceLost" },
           },
         ],
         WORKSPACE_REFUSED: [

@@ -65,7 +65,7 @@ const models: Readonly<Record<string, Model>> = {
     walk: jobWalk,
     oracle: jobOracle,
     schema: JobStatus,
-    minimums: { states: 8, transitions: 30, refusals: 9, coveringPaths: 9900, simplePaths: 11 },
+    minimums: { states: 8, transitions: 31, refusals: 10, coveringPaths: 9900, simplePaths: 11 },
   },
   step: {
     walk: stepWalk,

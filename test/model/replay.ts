@@ -3,7 +3,7 @@ import type { AnyMachineSnapshot } from "xstate";
 import { type ChartModel, describe, type TransitionModel } from "#machines/lib/describe.ts";
 import { step } from "#machines/lib/settle.ts";
 import type { modelled } from "./models.ts";
-import type { Status } from "./oracles/oracle.ts";
+import { type Status, wrongEnd } from "./oracles/oracle.ts";
 import type { Paths } from "./walk.ts";
 
 type Modelled = (typeof modelled)[number];
@@ -72,7 +72,7 @@ export class Replay {
     const wrong = [...this.#againstChart(drawn, before, after, types, changed)];
     if (drawn !== undefined) {
       const move = { before, event, after, effects: types };
-      wrong.push(...this.#of.oracle.check(move));
+      wrong.push(...this.#of.oracle.check(move), ...wrongEnd(this.#of.oracle, move));
       const writers = this.#of.oracle.writersOf(move);
       if (String(drawn.writers) !== String(writers)) {
         wrong.push(`${drawn.id} names the writer ${drawn.writers}, and it is ${writers} who may do that`);
@@ -117,6 +117,8 @@ export class Replay {
     const wrong: string[] = [];
     if (after.phase !== drawn.to) wrong.push(`drawn to ${drawn.to}, went to ${after.phase}`);
     if (String(effects) !== String(drawn.effects)) wrong.push(`drawn with ${drawn.effects}, emitted ${effects}`);
+    if (changed && JSON.stringify(before) === JSON.stringify(after))
+      wrong.push("written although nothing is different");
     if (!changed && JSON.stringify(before) !== JSON.stringify(after)) wrong.push("changed and not said so");
     return wrong;
   }

@@ -1,15 +1,55 @@
-import { claims, has, type Oracle } from "./oracle.ts";
+import { claims, field, has, type Move, type Oracle } from "./oracle.ts";
 
 /** States in which a process of the attempt may be at work. */
 const atWork = ["Starting", "Executing"];
 
+/** What is under way in a state; it is ordered on the way into it, and nowhere else. */
+const work: Readonly<Record<string, string>> = {
+  Claiming: "claim",
+  Preparing: "prepare",
+  Staging: "stage",
+  Starting: "start",
+  Collecting: "collect",
+  Uploading: "upload",
+  Killing: "kill",
+  Reporting: "report",
+};
+
+const resumed: Readonly<Record<string, string>> = { Known: "Executing", NeverStarted: "Preparing", Lost: "Killing" };
+const beforeClaim = ["Assigned", "Claiming"];
+
+/** A fence ends what has nothing under way that could go on without us; everything else is killed first. */
+const fenced = ({ before }: Move) => [[...beforeClaim, "Reporting"].includes(before.phase) ? "Done" : "Killing"];
+
 export const attemptOracle: Oracle = {
   terminal: ["Done"],
+  leadsTo: {
+    ADMIT: ["Claiming"],
+    REFUSE: ["Reporting"],
+    RESUME: ({ event }) => [resumed[String(field(event, "execution"))] ?? ""],
+    CLAIMED: ["Preparing"],
+    PREPARED: ["Staging"],
+    STAGED: ["Starting"],
+    STARTED: ["Executing"],
+    EXIT: ({ event }) => [field(event, "exitCode") === 0 ? "Collecting" : "Reporting"],
+    COLLECTED: ({ event }) => [field(event, "artifacts") === 0 ? "Reporting" : "Uploading"],
+    UPLOADED: ["Reporting"],
+    FAILED: ({ before }) => [atWork.includes(before.phase) ? "Killing" : "Reporting"],
+    TIMEOUT: ["Killing"],
+    CANCEL: ({ before }) => [before.phase === "Assigned" ? "Reporting" : "Killing"],
+    FENCED: fenced,
+    GONE: ({ before }) => [has(before, "outcome") ? "Reporting" : "Done"],
+    REPORTED: ["Done"],
+  },
   writersOf: () => ["agent"],
   check: ({ before, after, event, effects }) => {
     const reports = effects.includes("report");
     return claims({
       "nothing leaves Done": before.phase !== "Done" || JSON.stringify(before) === JSON.stringify(after),
+      "the work of a state is ordered on the way into it":
+        before.phase === after.phase ||
+        String(effects.filter((effect) => effect !== "cleanup" && effect !== "forget")) === (work[after.phase] ?? ""),
+      "a state that is kept orders nothing": before.phase !== after.phase || effects.length === 0,
       "nothing is prepared before the claim is stored":
         !effects.includes("prepare") || event.type === "CLAIMED" || event.type === "RESUME",
       "the program is started only from Staging": !effects.includes("start") || before.phase === "Staging",

@@ -20,10 +20,26 @@ export interface Move {
 export interface Oracle {
   /** Phases that nothing leaves. */
   readonly terminal: readonly string[];
+  /** Where a change by this event may end; `stays` is the phase before. A function where that depends on more. */
+  readonly leadsTo: Readonly<Record<string, readonly string[] | ((move: Move) => readonly string[])>>;
   /** Who may make this move, whatever the chart says. */
   writersOf(move: Move): readonly string[];
   /** What is wrong with it, as sentences; empty when all is well. */
   check(move: Move): readonly string[];
+}
+
+/** What is wrong with where the move ended. */
+export function wrongEnd({ leadsTo }: Oracle, move: Move): string[] {
+  const { before, event, after } = move;
+  const known = leadsTo[event.type] ?? [];
+  const ends = typeof known === "function" ? known(move) : known;
+  if (ends.includes(after.phase) || (ends.includes("stays") && before.phase === after.phase)) return [];
+  return [`${event.type} in ${before.phase} must not lead to ${after.phase}`];
+}
+
+/** A field of an event that not all events have. */
+export function field(event: { readonly type: string }, name: string): unknown {
+  return (event as unknown as Readonly<Record<string, unknown>>)[name];
 }
 
 /** Collects the sentences whose claim does not hold. */

@@ -1,11 +1,23 @@
 import { parseTime } from "#api/time.ts";
-import { claims, common, condition, has, type Oracle } from "./oracle.ts";
+import { claims, common, condition, field, has, type Oracle } from "./oracle.ts";
 
 const terminal = ["Lost"];
 const time = (value: unknown) => (typeof value === "string" ? (parseTime(value) ?? 0) : 0);
 
 export const persistentWorkspaceOracle: Oracle = {
   terminal,
+  leadsTo: {
+    WAIT: ["Pending"],
+    BIND: ({ event }) => [field(event, "finalizer") === true ? "Bound" : "Pending"],
+    LOSE: ["Lost"],
+    RELEASE: ["Released"],
+    USE: ["stays"],
+    UNUSED: ["stays"],
+    POD_READY: ["stays"],
+    POD_NOT_READY: ["stays"],
+    NOT_DELETED: ["stays"],
+    FINALIZER_LEFT: ["stays"],
+  },
   writersOf: () => ["controller"],
   check: (move) => {
     const { before, after, event, effects } = move;
@@ -23,8 +35,9 @@ export const persistentWorkspaceOracle: Oracle = {
         !(before.phase === "Pending" && after.phase === "Bound") || ("finalizer" in event && event.finalizer === true),
       "the finalizer goes only when there are no bytes":
         !effects.includes("removeFinalizer") || after.phase === "Lost" || !has(after, "boundPodUID"),
-      "deletion is requested only of a released workspace":
-        !effects.includes("requestDeletion") || after.phase === "Released",
+      "deletion is requested only of a workspace that its TTL released":
+        !effects.includes("requestDeletion") ||
+        (after.phase === "Released" && (after.reason === "TTLExpired" || event.type === "NOT_DELETED")),
       "the time of the last use never goes back": time(after.lastUsedTime) >= time(before.lastUsedTime),
       "InUse says what activeRuns says":
         !has(after, "activeRuns") || (condition(after, "InUse")?.status === "True") === (after.activeRuns !== 0),

@@ -1,4 +1,6 @@
-import { claims, common, condition, finished, has, type Move, number, type Oracle } from "./oracle.ts";
+import type { Retry } from "#api/runs.ts";
+import { parseTime } from "#api/time.ts";
+import { claims, common, condition, field, finished, has, type Move, number, type Oracle } from "./oracle.ts";
 
 const podReasons = ["PodDeleted", "PodEvicted", "NodeLost", "RuntimeDeleted"];
 const terminal = ["Succeeded", "Failed", "Timeout", "Cancelled"];
@@ -13,11 +15,48 @@ function writersOf({ before, event, after }: Move): readonly string[] {
   return after.reason === "TakenBack" ? ["scheduler"] : ["agent"];
 }
 
+/** "Failure reasons, retryable unless marked": those that are marked. */
+const final = [
+  "ArtifactInputFailed",
+  "OutputsInvalid",
+  "OutputsTooLarge",
+  "ArtifactInvalid",
+  "SecretNotAvailable",
+  "WorkspaceLost",
+  "InvalidResources",
+  "Cancelled",
+  "RuntimeDeleted",
+];
+
+/** Where a failed attempt leads, by the policy that the event carries. */
+function afterFailure({ before, event }: Move): readonly string[] {
+  const reason = String(field(event, "reason"));
+  const retry = field(event, "retry") as Retry;
+  if (before.phase !== "Running") return ["Pending"];
+  const listed = retry.reasons.length === 0 || retry.reasons.some((each) => each === reason);
+  if (listed && !final.includes(reason) && number(before.attempt) < retry.maxAttempts) return ["Pending"];
+  return [reason === "Timeout" ? "Timeout" : "Failed"];
+}
+
 export const runOracle: Oracle = {
   terminal,
+  leadsTo: {
+    WAIT: ["Pending"],
+    ASSIGN: ["Scheduled"],
+    TAKE_BACK: ["Pending"],
+    HAND_BACK: ["Pending"],
+    CLAIM: ["Running"],
+    SUCCEED: ["Succeeded"],
+    FAIL: afterFailure,
+    POD_LOST: afterFailure,
+    CANCEL: ["Cancelled"],
+    INVALID: ["Failed"],
+    RUNTIME_DELETED: ["Failed"],
+  },
   writersOf,
   check: (move) => {
-    const { before, after } = move;
+    const { before, after, event } = move;
+    const due = typeof before.nextAttemptTime === "string" ? (parseTime(before.nextAttemptTime) ?? 0) : 0;
     const placed = after.phase === "Scheduled" || after.phase === "Running";
     const claimed = before.phase === "Scheduled" && after.phase === "Running";
     const assigned = before.phase === "Pending" && after.phase === "Scheduled";
@@ -27,6 +66,9 @@ export const runOracle: Oracle = {
     return claims({
       ...common({ terminal }, move),
       ...finished({ terminal }, move, "Succeeded"),
+      "nobody is placed before the back-off is over": !assigned || number(field(event, "now")) >= due,
+      "a Run that was never placed waits for its Runtime":
+        event.type !== "RUNTIME_DELETED" || number(before.assignmentEpoch) > 0,
       "a placed Run has its Pod and its UID": !placed || (has(after, "assignedPod") && has(after, "assignedPodUID")),
       "a Pending Run has no Pod": after.phase !== "Pending" || (!has(after, "assignedPod") && !has(after, "startTime")),
       "an attempt is spent exactly by a claim": number(after.attempt) === number(before.attempt) + (claimed ? 1 : 0),
