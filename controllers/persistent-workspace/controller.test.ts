@@ -1,0 +1,205 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { PersistentWorkspaceSpec } from "#api/kinds/persistent-workspace.ts";
+import { labels, workspaceFinalizer } from "#api/labels.ts";
+import { persistentWorkspaces, runs, runtimes } from "#api/resources.ts";
+import { timestamp } from "#api/time.ts";
+import { controllerReference, type Pod, pods, replicaSets } from "#kube/builtin.ts";
+import { ControlPlane } from "#test/integration/support/control-plane.ts";
+import { createPersistentWorkspace } from "./index.ts";
+
+const namespace = "default";
+let plane: ControlPlane;
+beforeEach(async () => {
+  plane = new ControlPlane();
+  await plane.start((deps, informers) => [createPersistentWorkspace(deps, informers)]);
+});
+afterEach(() => plane.stop());
+
+/** A Runtime with its ReplicaSet, as the pool makes them. */
+async function pool() {
+  const runtime = await plane.create(runtimes, {
+    metadata: { name: "bash", namespace },
+    spec: { template: { spec: { containers: [{ name: "runtime", image: "x" }] } } },
+  });
+  const labelled = { [labels.runtime]: "bash" };
+  return plane.create(replicaSets, {
+    metadata: {
+      name: "runtime-bash-1",
+      namespace,
+      labels: labelled,
+      ownerReferences: [controllerReference(runtimes, runtime)],
+    },
+    spec: {
+      selector: { matchLabels: labelled },
+      template: { metadata: { labels: labelled }, spec: { containers: [{ name: "runtime", image: "x" }] } },
+    },
+  });
+}
+
+async function pod(name: string, set?: Awaited<ReturnType<typeof pool>>, ready = true): Promise<Pod> {
+  return plane.create(
+    pods,
+    {
+      metadata: {
+        name,
+        namespace,
+        labels: { [labels.runtime]: "bash" },
+        ...(set === undefined ? {} : { ownerReferences: [controllerReference(replicaSets, set)] }),
+      },
+      spec: { containers: [{ name: "runtime", image: "x" }], nodeName: "n" },
+    },
+    { phase: "Running", conditions: [{ type: "Ready", status: ready ? "True" : "False" }] },
+  );
+}
+
+async function workspace(spec: Partial<PersistentWorkspaceSpec> = {}) {
+  await plane.create(persistentWorkspaces, { metadata: { name: "ws", namespace }, spec: { runtime: "bash", ...spec } });
+  await plane.settle();
+}
+
+const read = () => plane.find(persistentWorkspaces, "ws");
+const phase = async () => (await read())?.status?.phase;
+
+async function run(name: string) {
+  await plane.create(runs, {
+    metadata: { name, namespace },
+    spec: { runtime: "bash", source: { inline: "exit" }, workspace: { name: "ws" } },
+  });
+  await plane.settle();
+}
+
+async function endRun(name: string) {
+  const one = await plane.client.of(runs).get({ name, namespace });
+  const status = { phase: "Cancelled" as const, completionTime: timestamp(plane.clock.now()) };
+  await plane.client.of(runs).update({ ...one, status }, "status");
+  await plane.settle();
+}
+
+/** What the agent does: removes the bytes, then the finalizer. */
+async function agentCleansUp() {
+  await plane.client.of(persistentWorkspaces).patch({ name: "ws", namespace }, { metadata: { finalizers: [] } });
+  await plane.settle();
+}
+
+test("a workspace waits for a ready Pod, gets its finalizer, and is bound with Pod, UID and path", async () => {
+  const set = await pool();
+  await workspace();
+  expect((await read())?.status).toMatchObject({ phase: "Pending", reason: "NoReadyRuntimePods" });
+  const made = await pod("p", set);
+  await plane.settle();
+  const bound = await read();
+  expect(bound?.metadata.finalizers).toEqual([workspaceFinalizer]);
+  expect(bound?.status).toMatchObject({
+    phase: "Bound",
+    runtime: "bash",
+    boundPod: "p",
+    boundPodUID: made.metadata.uid,
+    path: "/workspace/persistent/ws",
+  });
+});
+
+test("a Pod that only carries the label belongs to no pool and binds nothing", async () => {
+  await pool();
+  await workspace();
+  await pod("forged");
+  await plane.settle();
+  expect(await phase()).toBe("Pending");
+});
+
+test("a bound workspace whose Pod is deleted is Lost and gives up its finalizer; a new Pod changes nothing", async () => {
+  const set = await pool();
+  await pod("p", set);
+  await workspace();
+  await plane.client.of(pods).delete({ name: "p", namespace }, { gracePeriodSeconds: 0 });
+  await plane.settle();
+  expect((await read())?.status).toMatchObject({ phase: "Lost", reason: "BoundPodDeleted", boundPod: "p" });
+  expect((await read())?.metadata.finalizers ?? []).toEqual([]);
+  await pod("p", set);
+  await plane.elapse(60_000);
+  expect(await phase()).toBe("Lost");
+});
+
+test("unused for its TTL it is Released, its deletion is requested, and the finalizer holds it until the agent is done", async () => {
+  await pod("p", await pool());
+  await workspace({ ttlSecondsAfterUnused: 100 });
+  await plane.elapse(99_000);
+  expect(await phase()).toBe("Bound");
+  await plane.elapse(1000);
+  const released = await read();
+  expect(released?.status).toMatchObject({ phase: "Released", reason: "TTLExpired" });
+  expect(released?.metadata.deletionTimestamp).toBeDefined();
+  expect(released?.metadata.finalizers).toEqual([workspaceFinalizer]);
+  await agentCleansUp();
+  expect(await read()).toBeUndefined();
+});
+
+test("the TTL counts from the end of the last Run, which becomes lastUsedTime once", async () => {
+  await pod("p", await pool());
+  await workspace({ ttlSecondsAfterUnused: 100 });
+  await plane.elapse(50_000);
+  await run("r");
+  expect((await read())?.status).toMatchObject({ activeRuns: 1 });
+  await plane.elapse(200_000);
+  expect(await phase()).toBe("Bound");
+  await endRun("r");
+  const ended = timestamp(plane.clock.now());
+  await plane.elapse(1000);
+  expect((await read())?.status).toMatchObject({ activeRuns: 0, lastUsedTime: ended });
+  const { resourceVersion } = (await read())?.metadata ?? {};
+  await plane.elapse(98_000);
+  expect((await read())?.metadata.resourceVersion).toBe(resourceVersion);
+  await plane.elapse(1000);
+  expect(await phase()).toBe("Released");
+});
+
+test("steps that follow one another within a second cost the workspace no write", async () => {
+  await pod("p", await pool());
+  await workspace();
+  await run("one");
+  await plane.elapse(10_000);
+  plane.api.counters.reset();
+  for (const [ending, coming] of [
+    ["one", "two"],
+    ["two", "three"],
+    ["three", "four"],
+  ] as const) {
+    await endRun(ending);
+    await plane.elapse(500);
+    await run(coming);
+    await plane.elapse(200);
+  }
+  expect(plane.api.counters.writes("persistentworkspaces.kruntimes.io")).toBe(0);
+});
+
+test("Retain keeps it for ever, and an explicit deletion still removes its data", async () => {
+  await pod("p", await pool());
+  await workspace({ ttlSecondsAfterUnused: 1, cleanupPolicy: "Retain" });
+  await plane.elapse(1_000_000);
+  expect(await phase()).toBe("Bound");
+  await plane.client.of(persistentWorkspaces).delete({ name: "ws", namespace });
+  await plane.settle();
+  expect((await read())?.status).toMatchObject({ phase: "Released", reason: "DeletionRequested" });
+  expect((await read())?.metadata.finalizers).toEqual([workspaceFinalizer]);
+});
+
+test("deletion while its Pod is not ready waits, and goes on when the Pod is gone", async () => {
+  const set = await pool();
+  const made = await pod("p", set);
+  await workspace();
+  const status = { ...made.status, conditions: [{ type: "Ready", status: "False" as const }] };
+  await plane.client.of(pods).update({ ...(await plane.client.of(pods).get(made.metadata)), status }, "status");
+  await plane.client.of(persistentWorkspaces).delete({ name: "ws", namespace });
+  await plane.elapse(600_000);
+  expect(await phase()).toBe("Released");
+  await plane.client.of(pods).delete({ name: "p", namespace }, { gracePeriodSeconds: 0 });
+  await plane.settle();
+  expect(await read()).toBeUndefined();
+});
+
+test("deleted before it was ever bound it goes at once", async () => {
+  await pool();
+  await workspace();
+  await plane.client.of(persistentWorkspaces).delete({ name: "ws", namespace });
+  await plane.settle();
+  expect(await read()).toBeUndefined();
+});
