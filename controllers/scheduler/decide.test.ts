@@ -116,7 +116,7 @@ const waits: Record<string, Waits> = {
     reason: "AffinityNotSatisfied",
     message:
       "the required run affinity does not hold on any Pod of Runtime bash (2 Pods: 2 without a Run that the required affinity names)",
-    topics: ["runtime", "pods", "capacity", "affinity"],
+    topics: ["runtime", "affinity"],
   },
   "the Pod with the cohort is full": {
     world: (() => {
@@ -127,7 +127,7 @@ const waits: Record<string, Waits> = {
     reason: "InsufficientCapacity",
     message:
       "runs 1 does not fit on any Pod of Runtime bash (3 Pods: 1 full, 2 without a Run that the required affinity names)",
-    topics: ["runtime", "pods", "capacity", "affinity"],
+    topics: ["runtime", "pod:ns/uid-p", "affinity"],
   },
   "kept off everywhere by Runs that are there": {
     world: new SmallWorld("p").put("p", makeWorkload("hermit", { spec: requires(undefined, { team: "x" }) })),

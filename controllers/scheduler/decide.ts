@@ -1,7 +1,7 @@
 import { explain, noRefusals, type Waiting } from "./explain.ts";
 import type { Plugins, Refusal, Verdict } from "./framework.ts";
 import { load, type Slot } from "./slot.ts";
-import { type Snapshot, takeSnapshot, type World } from "./snapshot.ts";
+import { podsOfCohort, type Snapshot, takeSnapshot, type World } from "./snapshot.ts";
 import type { Workload } from "./workload.ts";
 
 /**
@@ -10,12 +10,17 @@ import type { Workload } from "./workload.ts";
  */
 export const maxCompared = 64;
 
-export type Decision = { readonly kind: "place"; readonly slot: Slot } | ({ readonly kind: "wait" } & Waiting);
+export type Decision =
+  | { readonly kind: "place"; readonly slot: Slot }
+  | ({ readonly kind: "wait" } & Waiting)
+  /** None of the Pods that were to be tried takes it; the others were not asked. */
+  | { readonly kind: "refused" };
 
 /**
  * Chooses a Pod for a Run, or says why there is none and what could change that. Pure: the caller reserves.
+ * @param only the only Pods that are worth a try; default all that there are
  */
-export function decide(run: Workload, world: World, plugins: Plugins): Decision {
+export function decide(run: Workload, world: World, plugins: Plugins, only?: readonly Slot[]): Decision {
   const snapshot = takeSnapshot(run, world);
   const { runtime, workspace } = snapshot;
   if (runtime === undefined || runtime.deleting || workspace?.kind === "unusable") {
@@ -25,7 +30,7 @@ export function decide(run: Workload, world: World, plugins: Plugins): Decision 
   const counts = new Map<Refusal, number>();
   const fitting: Slot[] = [];
   let holdable: Slot | undefined;
-  for (const pod of candidates(snapshot)) {
+  for (const pod of only ?? candidates(snapshot)) {
     const verdict = firstVerdict(plugins, run, pod, snapshot);
     if (verdict === undefined) {
       if (fitting.push(pod) === maxCompared) break;
@@ -35,9 +40,8 @@ export function decide(run: Workload, world: World, plugins: Plugins): Decision 
     if (canBeHeld(verdict, pod) && (holdable === undefined || load(pod) < load(holdable))) holdable = pod;
   }
   const slot = best(plugins, run, fitting, snapshot);
-  return slot === undefined
-    ? { kind: "wait", ...explain(run, snapshot, { counts, holdable }) }
-    : { kind: "place", slot };
+  if (slot !== undefined) return { kind: "place", slot };
+  return only === undefined ? { kind: "wait", ...explain(run, snapshot, { counts, holdable }) } : { kind: "refused" };
 }
 
 function firstVerdict(plugins: Plugins, run: Workload, pod: Slot, snapshot: Snapshot): Verdict {
@@ -54,12 +58,7 @@ function* candidates({ pool, workspace, affinity }: Snapshot): Generator<Slot, v
     yield workspace.slot;
     return;
   }
-  const bound = affinity.required
-    .filter((term) => !term.seed)
-    .reduce<ReadonlyMap<string, number> | undefined>(
-      (few, { pods }) => (few === undefined || pods.size < few.size ? pods : few),
-      undefined,
-    );
+  const bound = podsOfCohort(affinity);
   if (bound !== undefined) {
     yield* known(bound.keys());
     return;

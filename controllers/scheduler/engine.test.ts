@@ -1,7 +1,15 @@
 import { expect, test } from "vitest";
 import { claimMs } from "./claims.ts";
 import { maxOvertaken } from "./engine.ts";
-import { makePod, makeRun, makeWorkspace, type PodOptions, type RunOptions, requires } from "./testing/builders.ts";
+import {
+  makePod,
+  makeRun,
+  makeWorkload,
+  makeWorkspace,
+  type PodOptions,
+  type RunOptions,
+  requires,
+} from "./testing/builders.ts";
 import { FakeCluster } from "./testing/fake-cluster.ts";
 
 /** A cluster with Runtime `bash` and ready Pods of so many places each. */
@@ -62,6 +70,22 @@ test("when the one that a Pod was kept free for goes away, the others get it", (
   c.settle();
   expect(c.engine.ledger.holding).toBe(0);
   expect(statusOf(c, waiting ?? "")?.phase).toBe("Scheduled");
+});
+
+test("a Pod that is kept free is open at once to a Run of higher priority, though all of its kind wait", () => {
+  const c = cluster({ p: 3 });
+  create(c, "old", { requests: { runs: 2 } });
+  create(c, "large", { requests: { runs: 3 } });
+  c.settle();
+  const p = c.engine.ledger.slot("ns/uid-p");
+  if (p === undefined) throw new Error("no Pod");
+  c.engine.ledger.hold(makeWorkload("large", { created: 0 }), p);
+  create(c, "late");
+  c.settle();
+  expect(podOf(c, "late")).toBeUndefined(); // one place is free, but kept
+  create(c, "urgent", { spec: { priority: 1 } });
+  c.settle();
+  expect([podOf(c, "late"), podOf(c, "urgent")]).toEqual([undefined, "p"]);
 });
 
 test("a Pod that let an assignment lie is avoided until it claims again", () => {
@@ -170,7 +194,7 @@ test("nothing that happens to one Run or Pod makes the scheduler look at all tha
   expect(c.counters).toMatchObject({ placed: 4, waited: 1 });
   end(c, "r000");
   c.settle();
-  expect(c.counters).toMatchObject({ placed: 5, waited: 2 });
+  expect(c.counters).toMatchObject({ placed: 5, waited: 1 }); // the next in line took it, and nobody else was asked
 });
 
 test("each waiting Run of a class is told why, once, though one decision stands for all", () => {

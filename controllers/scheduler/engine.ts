@@ -18,9 +18,9 @@ import { pendingAction } from "./policies/pending.ts";
 import { Queue } from "./queue.ts";
 import { Reports } from "./reports.ts";
 import { classKey, type Entry } from "./run-class.ts";
-import { fits } from "./slot.ts";
+import { canUse, type Slot } from "./slot.ts";
 import { affinityTopic, capacityTopic, podTopic } from "./topics.ts";
-import { helps, isBefore, type Workload, workloadOf } from "./workload.ts";
+import { helps, type Workload, workloadOf } from "./workload.ts";
 
 /** So many Runs may overtake one that needs more room; then a Pod is kept free for it. */
 export const maxOvertaken = 16;
@@ -231,7 +231,7 @@ export class Engine implements Waker {
     const entry = this.#queue.add(run, now);
     this.#reports.seen(entry, object.status, now);
     // A Pod that is kept free for a Run behind this one is open to it, though the others of its class were refused.
-    const held = this.#ledger.holding > 0 && entry.cls?.blocked !== undefined && entry.cls.head() === entry;
+    const held = this.#ledger.holding > 0 && entry.cls?.waiting !== undefined && entry.cls.head() === entry;
     if (held) this.#queue.reopen(entry);
   }
 
@@ -244,14 +244,20 @@ export class Engine implements Waker {
 
   /** Decides for the first Run of a class: reserves its Pod, or makes the class wait. */
   #try(entry: Entry): Task | undefined {
-    const { run } = entry;
-    const begin = this.#times.monotonic();
-    const decision: Decision = decide(run, this.view, this.#plugins);
-    const took = this.#times.monotonic() - begin;
-    this.#counters.decisionMs += took;
-    if (took > this.#counters.slowestDecisionMs) this.#counters.slowestDecisionMs = took;
+    const { run, cls } = entry;
+    if (cls === undefined) return undefined;
+    const hinted = cls.hints.size > 0;
+    const pods = hinted ? this.#usable(cls.hints, run) : undefined;
+    if (pods?.length === 0) {
+      cls.hints.clear(); // somebody else has taken it meanwhile
+      return undefined;
+    }
+    const decision = this.#decide(run, pods);
+    if (decision.kind === "refused") {
+      cls.hints.clear();
+      return undefined;
+    }
     if (decision.kind === "wait") {
-      this.#counters.waited++;
       this.#block(entry, decision);
       return undefined;
     }
@@ -261,12 +267,33 @@ export class Engine implements Waker {
       this.#unqueue(run.uid); // it is gone; its event is on the way
       return undefined;
     }
-    this.#counters.placed++;
     this.#busy.add(run.uid);
     this.#unqueue(run.uid);
     this.#queue.noteOvertaking(run, key, maxOvertaken);
     this.#apply(this.#ledger.assume(run, key, (object.status?.assignmentEpoch ?? 0) + 1));
     return { run, intent: { kind: "assign", pod: view.name, podUID: view.uid } };
+  }
+
+  #decide(run: Workload, only: readonly Slot[] | undefined): Decision {
+    const begin = this.#times.monotonic();
+    const decision = decide(run, this.view, this.#plugins, only);
+    const took = this.#times.monotonic() - begin;
+    const counters = this.#counters;
+    counters.decisionMs += took;
+    if (took > counters.slowestDecisionMs) counters.slowestDecisionMs = took;
+    if (decision.kind === "place") counters.placed++;
+    else counters.waited++;
+    return decision;
+  }
+
+  /** The Pods of these that have room for the Run. */
+  #usable(podKeys: Iterable<string>, run: Workload): Slot[] {
+    const slots: Slot[] = [];
+    for (const key of podKeys) {
+      const slot = this.#ledger.slot(key);
+      if (slot !== undefined && canUse(slot, run)) slots.push(slot);
+    }
+    return slots;
   }
 
   #block(entry: Entry, waiting: Waiting): void {
@@ -340,10 +367,9 @@ export class Engine implements Waker {
     const slot = this.#ledger.slot(key);
     const pool = slot?.view?.pool;
     if (slot === undefined || pool === undefined) return;
-    const canUse = (head: Workload) =>
-      fits(slot, head) && (slot.heldFor === undefined || slot.heldFor.uid === head.uid || isBefore(head, slot.heldFor));
-    this.wakePool(pool, capacityTopic, canUse);
-    this.wakePool(pool, podTopic(key), canUse);
+    const test = (head: Workload) => canUse(slot, head);
+    this.#counters.woken += this.#queue.hint(pool, capacityTopic, key, test);
+    this.#counters.woken += this.#queue.hint(pool, podTopic(key), key, test);
   }
 
   #workloadOf(object: Run): Workload {

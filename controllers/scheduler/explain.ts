@@ -2,7 +2,7 @@ import type { Amounts } from "#api/quantity.ts";
 import type { WaitingReason } from "#api/reasons.ts";
 import type { Refusal } from "./framework.ts";
 import type { Slot } from "./slot.ts";
-import type { Snapshot } from "./snapshot.ts";
+import { podsOfCohort, type Snapshot } from "./snapshot.ts";
 import {
   affinityTopic,
   capacityTopic,
@@ -38,6 +38,9 @@ export interface Waiting {
 
 export const noRefusals: Refusals = { counts: new Map(), holdable: undefined };
 
+/** A cohort on more Pods than this waits for room on any. */
+const maxPodTopics = 8;
+
 const unasked = "without a Run that the required affinity names";
 
 /** Turns what the Pods said into one reason, one sentence and the events to wait for. */
@@ -56,10 +59,8 @@ export function explain(run: Workload, snapshot: Snapshot, refusals: Refusals): 
 
   const { reason, lasting, tally } = summarize(pool.size, refusals, workspace !== undefined);
   const byLabels = [...refusals.counts.keys()].some((refusal) => refusal.byLabels === true);
-  const topics: Topic[] =
-    workspace === undefined
-      ? [podsTopic, capacityTopic]
-      : [workspaceTopic(workspace.name), podTopic(workspace.slot.key)];
+  const topics =
+    workspace === undefined ? poolTopics(snapshot) : [workspaceTopic(workspace.name), podTopic(workspace.slot.key)];
   const { required, requiredAnti } = run.affinity;
   if (byLabels || required.length > 0 || requiredAnti.length > 0) topics.push(affinityTopic);
 
@@ -81,6 +82,13 @@ export function explain(run: Workload, snapshot: Snapshot, refusals: Refusals): 
     default:
       return waiting(reason, `Runtime ${run.runtime} has no ready Pod${tally}`, topics);
   }
+}
+
+/** Room on any Pod, or only on the Pods where the cohort is. */
+function poolTopics({ affinity }: Snapshot): Topic[] {
+  const cohort = podsOfCohort(affinity);
+  const few = cohort !== undefined && cohort.size <= maxPodTopics;
+  return few ? [...cohort.keys()].map(podTopic) : [podsTopic, capacityTopic];
 }
 
 function waiting(reason: WaitingReason, message: string, topics: readonly Topic[]): Waiting {

@@ -31,7 +31,7 @@ export class PoolQueue {
   /** The Run that is tried next. */
   peek(): Entry | undefined {
     for (let top = this.#open.peek(); top !== undefined; top = this.#open.peek()) {
-      if (top.cls.blocked === undefined && top.cls.head() === top.head) return top.head;
+      if (!top.cls.blocked && top.cls.head() === top.head) return top.head;
       this.#open.pop();
     }
     return undefined;
@@ -71,7 +71,7 @@ export class PoolQueue {
   /** The class waits until one of the topics is woken. */
   block(cls: RunClass, waiting: Waiting): void {
     this.#unsubscribe(cls);
-    cls.blocked = waiting;
+    cls.waiting = waiting;
     for (const topic of waiting.topics) {
       const classes = this.#topics.get(topic);
       if (classes === undefined) this.#topics.set(topic, new Set([cls]));
@@ -79,13 +79,25 @@ export class PoolQueue {
     }
   }
 
-  /** Opens the classes that wait for the topic and pass the test; returns how many. */
+  /** Opens the classes that wait for the topic; returns how many. */
   wake(topic: Topic, test?: (head: Workload) => boolean): number {
     let woken = 0;
     for (const cls of [...(this.#topics.get(topic) ?? [])]) {
       const head = cls.head();
       if (head === undefined || (test !== undefined && !test(head.run))) continue;
-      this.#unsubscribe(cls);
+      this.reopen(cls);
+      woken++;
+    }
+    return woken;
+  }
+
+  /** Opens the classes that wait for the topic, but only for one Pod; they keep waiting for their topics beside it. */
+  hint(topic: Topic, podKey: string, test: (head: Workload) => boolean): number {
+    let woken = 0;
+    for (const cls of this.#topics.get(topic) ?? []) {
+      const head = cls.head();
+      if (head === undefined || cls.hints.has(podKey) || !test(head.run)) continue;
+      cls.hints.add(podKey);
       this.#offer(cls, head);
       woken++;
     }
@@ -100,7 +112,7 @@ export class PoolQueue {
     for (const topic of [capacityTopic, podTopic(podKey)]) {
       for (const cls of [...(this.#topics.get(topic) ?? [])]) {
         const head = cls.head();
-        if (head === undefined || cls.blocked?.reason !== "InsufficientCapacity" || !isBefore(head.run, placed))
+        if (head === undefined || cls.waiting?.reason !== "InsufficientCapacity" || !isBefore(head.run, placed))
           continue;
         head.overtaken++;
         if (head.overtaken % limit === 0) this.reopen(cls);
@@ -109,16 +121,17 @@ export class PoolQueue {
   }
 
   #offer(cls: RunClass, entry: Entry | undefined): void {
-    if (entry === undefined || cls.blocked !== undefined || cls.head() !== entry) return;
+    if (entry === undefined || cls.blocked || cls.head() !== entry) return;
     this.#open.push({ cls, head: entry });
   }
 
   #unsubscribe(cls: RunClass): void {
-    for (const topic of cls.blocked?.topics ?? []) {
+    for (const topic of cls.waiting?.topics ?? []) {
       const classes = this.#topics.get(topic);
       classes?.delete(cls);
       if (classes?.size === 0) this.#topics.delete(topic);
     }
-    cls.blocked = undefined;
+    cls.waiting = undefined;
+    cls.hints.clear();
   }
 }

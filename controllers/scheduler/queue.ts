@@ -111,6 +111,14 @@ export class Queue {
     return woken;
   }
 
+  /** Like {@link wake}, but only that Pod is worth a try. */
+  hint(poolKey: string, topic: Topic, podKey: string, test: (head: Workload) => boolean): number {
+    const pool = this.#pools.get(poolKey);
+    const woken = pool?.hint(topic, podKey, test) ?? 0;
+    if (pool !== undefined && woken > 0) this.#giveTurn(namespaceOf(poolKey), pool);
+    return woken;
+  }
+
   /** Like {@link wake}, for all pools of a namespace. */
   wakeNamespace(name: string, topic: Topic): number {
     let woken = 0;

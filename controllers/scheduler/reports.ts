@@ -42,7 +42,7 @@ export class Reports {
       this.#written.set(uid, { reason: status?.reason, message: status?.message, at: now });
     }
     if (old === undefined) this.#due.set(uid, now + openMs);
-    if (entry.cls?.blocked !== undefined) this.#look(entry, now);
+    if (entry.cls?.waiting !== undefined) this.#look(entry, now);
   }
 
   /** A Run has left the queue. */
@@ -72,12 +72,12 @@ export class Reports {
   take(now: number): WaitReport | undefined {
     for (let uid = this.#due.take(now); uid !== undefined; uid = this.#due.take(now)) {
       const entry = this.#queue.get(uid);
-      const blocked = entry?.cls?.blocked;
+      const waiting = entry?.cls?.waiting;
       if (entry === undefined) continue;
-      if (blocked === undefined) this.#due.set(uid, now + openMs);
+      if (waiting === undefined) this.#due.set(uid, now + openMs);
       else if (this.#look(entry, now)) {
         this.#due.delete(uid);
-        return { run: entry.run, reason: blocked.reason, message: blocked.message };
+        return { run: entry.run, reason: waiting.reason, message: waiting.message };
       }
     }
     return undefined;
@@ -87,8 +87,8 @@ export class Reports {
   #look(entry: Entry, now: number): boolean {
     const { cls, run, since } = entry;
     const written = this.#written.get(run.uid);
-    if (cls?.blocked === undefined || written === undefined) return false;
-    const { reason, message, hopeless } = cls.blocked;
+    if (cls?.waiting === undefined || written === undefined) return false;
+    const { reason, message, hopeless } = cls.waiting;
     const report = reportWaiting({ reason, message, hopeless, since, reasonSince: cls.reasonSince }, written, now);
     switch (report.kind) {
       case "nothing":

@@ -20,8 +20,13 @@ export interface Entry {
  */
 export class RunClass {
   readonly key: string;
-  /** Set while no Pod can take the first Run: why, and what would wake the class. */
-  blocked: Waiting | undefined;
+  /** Set since no Pod could take the first Run: why, and what would wake the class. */
+  waiting: Waiting | undefined;
+  /**
+   * Pods on which something was freed since then. All others still refuse the first Run, so only these are tried: a place that
+   * becomes free costs a look at one Pod and not at all of them.
+   */
+  readonly hints = new Set<string>();
   /** The reason of the last time it was blocked, and since when (monotonic) it has been that one. */
   reason: Waiting["reason"] | undefined;
   reasonSince = 0;
@@ -34,6 +39,11 @@ export class RunClass {
 
   get size(): number {
     return this.#members.size;
+  }
+
+  /** Whether there is nothing to try. */
+  get blocked(): boolean {
+    return this.waiting !== undefined && this.hints.size === 0;
   }
 
   /** All its Runs, in no order. */

@@ -1,6 +1,6 @@
 import type { Amounts } from "#api/quantity.ts";
 import type { PodView } from "./pod-view.ts";
-import type { Workload } from "./workload.ts";
+import { isBefore, type Workload } from "./workload.ts";
 
 /** What is known of one Pod: what it has, and what is charged to it. Only the ledger changes it. */
 export interface Slot {
@@ -52,6 +52,12 @@ export function fits(slot: Slot, run: Workload): boolean {
     if (amount > 0 && (slot.used.get(name) ?? 0) + amount > (capacity[name] ?? 0)) return false;
   }
   return true;
+}
+
+/** Whether the Pod has room for the Run and is not kept free for one that comes before it. */
+export function canUse(slot: Slot, run: Workload): boolean {
+  const { heldFor } = slot;
+  return fits(slot, run) && (heldFor === undefined || heldFor.uid === run.uid || isBefore(run, heldFor));
 }
 
 /**

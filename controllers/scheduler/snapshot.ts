@@ -31,6 +31,13 @@ export interface AffinityView {
   readonly preferredAnti: readonly { readonly weight: number; readonly pods: ReadonlyMap<string, number> }[];
 }
 
+/** The Pods to which required affinity limits a Run: those of the strictest term; undefined when it limits nothing. */
+export function podsOfCohort({ required }: AffinityView): ReadonlyMap<string, number> | undefined {
+  let few: ReadonlyMap<string, number> | undefined;
+  for (const { pods, seed } of required) if (!seed && (few === undefined || pods.size < few.size)) few = pods;
+  return few;
+}
+
 /** The world as one decision sees it. */
 export interface Snapshot {
   readonly runtime: RuntimeView | undefined;

@@ -1,6 +1,5 @@
 import type { Filter, Verdict } from "../framework.ts";
-import { couldFit, fits } from "../slot.ts";
-import { isBefore } from "../workload.ts";
+import { canUse, couldFit, fits } from "../slot.ts";
 
 const reason = "InsufficientCapacity";
 const tooSmall: Verdict = { reason, message: "too small", lasting: true };
@@ -21,7 +20,6 @@ export const capacity: Filter = {
       if (pod.exclusive > 0) return session;
       return run.exclusive && pod.runs.size > 0 ? notEmpty : full;
     }
-    const holder = pod.heldFor;
-    return holder !== undefined && holder.uid !== run.uid && !isBefore(run, holder) ? held : undefined;
+    return canUse(pod, run) ? undefined : held;
   },
 };
