@@ -439,6 +439,61 @@ test.each(["conflict", "internal", "lost", "timeoutAfterCommit"] as const)(
   },
 );
 
+test("nothing is decided before all caches are filled", async () => {
+  await world.pool(1);
+  await world.run("a");
+  world.server.faults.onRequest = ({ verb, resource }: FaultRequest) =>
+    verb === "list" && resource === "pods" ? { kind: "delay", ms: 10_000 } : undefined;
+  const started = world.start();
+  await world.elapse(9900);
+  expect(world.statusWrites()).toBe(0);
+  expect(world.scheduler?.metrics()).toMatchObject({ placed: 0, waited: 0 });
+  await world.elapse(200);
+  await started;
+  expect(await world.status("a")).toMatchObject({ phase: "Scheduled" });
+  expect(world.statusWrites()).toBe(1);
+});
+
+test("assignments are written side by side, but no more than 25 at a time", async () => {
+  await world.pool(10, 10);
+  await world.start();
+  let most = 0;
+  world.server.faults.onRequest = ({ verb, subresource }: FaultRequest) => {
+    if (verb !== "patch" || subresource !== "status") return undefined;
+    most = Math.max(most, world.scheduler?.metrics().inFlight ?? 0);
+    return { kind: "delay", ms: 10 };
+  };
+  for (let i = 0; i < 100; i++) await world.run(`r${i}`);
+  await world.elapse(9);
+  expect(world.statusWrites()).toBe(0);
+  await world.elapse(32);
+  expect(world.statusWrites()).toBe(100);
+  expect(most).toBe(25);
+});
+
+test("stop waits for the writes that are under way and begins no other", async () => {
+  await world.pool(1, 1);
+  await world.start();
+  world.server.faults.onRequest = ({ verb, subresource }: FaultRequest) =>
+    verb === "patch" && subresource === "status" ? { kind: "delay", ms: 1000 } : undefined;
+  await world.run("a");
+  await world.settle();
+  let stopped = false;
+  const stopping = world.scheduler?.stop().then(() => {
+    stopped = true;
+  });
+  await world.elapse(500);
+  expect(stopped).toBe(false);
+  await world.elapse(600);
+  await stopping;
+  expect(await world.status("a")).toMatchObject({ phase: "Scheduled" });
+  await world.agent("a", { phase: "Succeeded" });
+  await world.run("b");
+  await world.elapse(60_000);
+  expect(await world.status("b")).toMatchObject({ phase: "Pending" });
+  world.scheduler = undefined;
+});
+
 test("an API server that is away is not stormed", async () => {
   await world.pool(10, 10);
   await world.start();
