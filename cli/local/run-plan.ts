@@ -75,7 +75,7 @@ async function inCluster(
   const orderOf = jobOrders(plan, created.workflowRuns);
   const live = out.isTerminal && !options.verbose;
   const display = live ? new LiveDisplay(out, clock, orderOf) : new PlainDisplay(out, clock);
-  display.note(`Started a local cluster in ${formatDuration(Math.round(startMs))}`);
+  display.note(`Started a local cluster in ${formatDuration(Math.round(startMs / 10) * 10)}`);
   for (const text of createdLines(created)) display.note(text);
   const watched = watchExecutions(created, options.follow, { client: cluster.client, clock, random, logger, display });
   cluster.logs.follow(watched.take);

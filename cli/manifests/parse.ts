@@ -1,4 +1,4 @@
-import { type Document, LineCounter, type Node, parseAllDocuments } from "yaml";
+import { type Document, isAlias, isScalar, LineCounter, type Node, parseAllDocuments, visit } from "yaml";
 import { locate } from "./locate.ts";
 import type { Position, Problem } from "./problem.ts";
 
@@ -16,18 +16,22 @@ export interface Parsed {
 }
 
 /**
- * YAML as kubectl reads it, which is YAML 1.1 without its times and base-60 numbers: a manifest must not mean one thing here and
- * another one on a real cluster.
+ * YAML as kubectl reads it, which is YAML 1.1 without its times and base-60 numbers, and without types that JSON has not: a manifest
+ * must not mean one thing here and another one on a real cluster.
  */
 const options = {
   version: "1.1",
   prettyErrors: false,
-  customTags: (tags: readonly unknown[]) => tags.filter((tag) => !isTime(tag)),
+  // The library would write its warnings past us.
+  logLevel: "error",
+  customTags: (tags: readonly unknown[]) => tags.filter((tag) => !isForeign(tag)),
 } as const;
 
-function isTime(tag: unknown): boolean {
-  const { tag: uri, format } = tag as { tag?: string; format?: string };
-  return uri === "tag:yaml.org,2002:timestamp" || format === "TIME";
+const foreign = new Set(["timestamp", "binary", "omap", "pairs", "set"].map((name) => `tag:yaml.org,2002:${name}`));
+
+function isForeign(tag: unknown): boolean {
+  const { tag: uri = "", format } = tag as { tag?: string; format?: string };
+  return foreign.has(uri) || format === "TIME";
 }
 
 /** The documents of a file, JSON included. Documents without content are left out. */
@@ -38,25 +42,55 @@ export function parseManifests(file: string, text: string): Parsed {
   const problems: Problem[] = [];
   for (const document of "empty" in read ? [] : (read as Document[])) {
     const place = (offset: number): Position => position(lines, offset);
-    if (document.errors.length > 0) {
-      // What follows the first error of a document is mostly its echo.
-      const [error] = document.errors;
-      problems.push({ file, ...place(error?.pos[0] ?? 0), message: lowerFirst(error?.message ?? "not YAML") });
+    // What follows the first error of a document is mostly its echo. A warning is a tag that nobody knows.
+    const [error] = [...document.errors, ...document.warnings];
+    if (error !== undefined) {
+      problems.push({ file, ...place(error.pos[0]), message: lowerFirst(error.message) });
       continue;
     }
     const root = document.contents as Node | null;
     if (root === null) continue;
+    const fault = faultOf(document);
+    if (fault !== undefined) {
+      problems.push({ file, ...place(fault.offset), message: fault.message });
+      continue;
+    }
     try {
       const value = document.toJS() as unknown;
       if (value === null || value === undefined) continue;
       documents.push({ file, value, at: (path) => place(locate(root, path)) });
     } catch (error) {
-      // Aliases: to nothing, to themselves, or so many that the document would explode.
+      // So many aliases that the document would explode.
       const message = error instanceof Error ? lowerFirst(error.message) : String(error);
       problems.push({ file, ...place(root.range?.[0] ?? 0), message });
     }
   }
   return { documents, problems };
+}
+
+/** What YAML allows and JSON does not, and what the library would report without a place. */
+function faultOf(document: Document): { readonly offset: number; readonly message: string } | undefined {
+  let fault: { offset: number; message: string } | undefined;
+  visit(document, {
+    Pair(_, { key }) {
+      if (isScalar(key) || isAlias(key)) return undefined;
+      fault = { offset: (key as Node | null)?.range?.[0] ?? 0, message: "a key must be text" };
+      return visit.BREAK;
+    },
+    Scalar(_, { value, range }) {
+      if (typeof value !== "number" || Number.isFinite(value)) return undefined;
+      fault = { offset: range?.[0] ?? 0, message: "a number must be finite" };
+      return visit.BREAK;
+    },
+    Alias(_, alias, path) {
+      const target = alias.resolve(document);
+      if (target !== undefined && !path.includes(target)) return undefined;
+      const message = target === undefined ? "there is no anchor" : "an alias cannot stand in its own anchor,";
+      fault = { offset: alias.range?.[0] ?? 0, message: `${message} &${alias.source}` };
+      return visit.BREAK;
+    },
+  });
+  return fault;
 }
 
 function position(lines: LineCounter, offset: number): Position {

@@ -2,6 +2,7 @@ import { isKind, kinds } from "#api/crd/kinds.ts";
 import { StatusError } from "#kube/transport.ts";
 import { suggestion } from "../closest.ts";
 import { type Manifest, nameOf } from "./manifest.ts";
+import { inWords } from "./pattern-words.ts";
 import type { Problem } from "./problem.ts";
 
 /** How the API server spells a field that a kind does not have, under `fieldValidation=Strict`; it gives no causes then. */
@@ -22,9 +23,10 @@ export function refusalProblems(manifest: Manifest, error: unknown): Problem[] {
   if (!(error instanceof StatusError)) throw error;
   const causes = error.status.details?.causes ?? [];
   if (error.code === 422 && causes.length > 0) {
-    return causes.map(({ field = "", message = error.message }) => {
-      const text = message.replace(emptyWords, "");
-      return field === "" || field === "<nil>" ? problem("", text) : problem(field, `${field}: ${text}`);
+    return causes.map(({ field = "", message: text = error.message }) => {
+      const { message, advice } = inWords(text.replace(emptyWords, ""));
+      const isAbout = field !== "" && field !== "<nil>";
+      return isAbout ? problem(field, `${field}: ${message}`, advice) : problem("", message, advice);
     });
   }
   const unknown = error.code === 400 ? [...error.message.matchAll(unknownField)].map(([, path = ""]) => path) : [];

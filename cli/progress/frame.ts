@@ -1,3 +1,5 @@
+import type { JobStatus, StepStatus, WorkflowRun } from "#api/kinds/workflow-run.ts";
+import { hasEnded } from "#api/workflow-phases.ts";
 import { cut, paint } from "#workflows/text.ts";
 import { renderRun, renderTree } from "#workflows/tree.ts";
 import { waitLine } from "./changes.ts";
@@ -23,7 +25,7 @@ export function frame(view: View, { now, color, columns, rows, orderOf }: FrameO
   const lines = [
     ...view.workflowRuns.flatMap((run) => {
       const order = orderOf(run.metadata.name);
-      return renderTree(run, { now, color, width, ...(order === undefined ? {} : { order }) });
+      return renderTree(withoutWaits(run), { now, color, width, ...(order === undefined ? {} : { order }) });
     }),
     ...view.runs.flatMap((run) => renderRun(run, { now, color, width })),
     ...view.waits.map((wait) => painted(cut(waitLine(wait), width), color)),
@@ -33,6 +35,24 @@ export function frame(view: View, { now, color, columns, rows, orderOf }: FrameO
   const hidden = lines.length - room + 1;
   // The end is where things happen.
   return [cut(`… ${hidden} more lines above`, width), ...lines.slice(hidden)];
+}
+
+/**
+ * Without the reasons of what goes on: every job waits for a moment when it begins, and that is no news. What waits for long
+ * stands in the view's waits.
+ */
+function withoutWaits(run: WorkflowRun): WorkflowRun {
+  const jobs = Object.entries(run.status?.jobs ?? {}).map(([id, job]) => {
+    const steps = job.steps?.map(quiet);
+    return [id, { ...quiet(job), ...(steps === undefined ? {} : { steps }) }] as const;
+  });
+  return run.status === undefined ? run : { ...run, status: { ...run.status, jobs: Object.fromEntries(jobs) } };
+}
+
+function quiet<T extends JobStatus | StepStatus>(part: T): T {
+  if (hasEnded(part.phase)) return part;
+  const { reason: _reason, message: _message, ...rest } = part;
+  return rest as T;
 }
 
 const painted = (text: string, color: boolean) => (color ? paint(text, "yellow") : text);
