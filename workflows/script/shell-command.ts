@@ -1,4 +1,5 @@
 import type { Refusal } from "./placement.ts";
+import { runsInput, runsNextWord } from "./shell-programs.ts";
 
 /** A word of a command as far as it is known before the script runs. */
 export interface Word {
@@ -15,14 +16,8 @@ const startsCommand = new Set(["if", "then", "else", "elif", "do", "while", "unt
 const prefixes = new Set(["command", "builtin", "exec"]);
 const declares = new Set(["declare", "typeset", "local", "readonly", "export"]);
 const takesNames = new Set(["unset", "read", "getopts", "mapfile", "readarray"]);
-const readsCode = new Set(["eval", "let", "trap"]);
-
-/** Programs that take a program text after a flag. */
-const codeFlags: readonly (readonly [program: RegExp, flag: RegExp])[] = [
-  [/^(ba|da|a|z|k|mk)?sh$/, /^-[A-Za-z]*c[A-Za-z]*$/],
-  [/^(python|pypy)[0-9.]*$/, /^-[A-Za-z]*c$/],
-  [/^(node|nodejs|ruby|perl|php|deno|bun)[0-9.]*$/, /^(-[A-Za-z]*[eEpr]|--eval|--print)$/],
-];
+const runsArguments = new Set(["eval", "let", "trap", "compgen"]);
+const tests = new Set(["test", "[", "[["]);
 
 const assignment = /^[A-Za-z_][A-Za-z0-9_]*(\[[^\]]*\])?\+?=/;
 const openSubscript = /^[A-Za-z_][A-Za-z0-9_]*\[[^\]]*$/;
@@ -32,9 +27,11 @@ const useVariable =
 
 /** The simple command that is being read: knows which word would make code of a value. */
 export class ShellCommand {
-  readonly #words: string[] = [];
+  /** Words before the command: a prefix and its options. */
+  readonly #prefix: string[] = [];
+  readonly #args: string[] = [];
   #name: string | undefined;
-  #redirection = false;
+  #target: "file" | "text" | undefined;
 
   /** Whether the next word is the command (or a reserved word, or an assignment before the command). */
   get atStart(): boolean {
@@ -48,101 +45,82 @@ export class ShellCommand {
 
   /** Words after the command. */
   get args(): readonly string[] {
-    return this.#words;
+    return this.#args;
   }
 
-  /** The next word is the target of a redirection, not an argument. */
-  redirect(): void {
-    this.#redirection = true;
+  /** The next word is no argument: the file of a redirection, or the text of `<<<`. */
+  redirect(target: "file" | "text"): void {
+    this.#target = target;
   }
 
   /** A word is complete. */
-  add(word: Word): void {
-    if (this.#redirection) {
-      this.#redirection = false;
-      return;
-    }
-    if (this.#name !== undefined) {
-      this.#words.push(word.text);
-      return;
-    }
-    if (assignment.test(word.text)) return;
-    if (!word.quoted && startsCommand.has(word.text)) return;
-    if (prefixes.has(word.text) || (this.#words.length > 0 && word.text.startsWith("-"))) {
-      // `command -p x`: options of the prefix are no command yet.
-      this.#words.push(word.text);
-      return;
-    }
-    this.#words.length = 0;
-    this.#name = word.text;
+  add({ text, quoted }: Word): void {
+    if (this.#target !== undefined) this.#target = undefined;
+    else if (this.#name !== undefined) this.#args.push(text);
+    else if (assignment.test(text) || (!quoted && startsCommand.has(text))) return;
+    else if (prefixes.has(text)) this.#prefix.push(text);
+    else if (this.#prefix.length > 0 && /^-[vV]$/.test(text)) this.#name = "command -v";
+    else if (this.#prefix.length === 0 || !text.startsWith("-")) this.#name = text;
   }
 
   /** Why an expression cannot stand at the end of the word read so far; nothing when it can. */
   refusal(word: Word): Refusal | undefined {
-    if (this.#redirection) return undefined;
+    if (this.#target === "file") return undefined;
+    if (this.#target === "text") return this.inputRefusal();
     if (openSubscript.test(word.text)) {
       return { message: "the index of an array is calculated, and calculating can run commands", advice: useVariable };
     }
-    return this.#name === undefined ? this.#startRefusal(word) : this.#argumentRefusal(this.#name, word);
+    return this.#name === undefined ? startRefusal(word) : this.#argumentRefusal(this.#name, word);
   }
 
-  #startRefusal({ text }: Word): Refusal | undefined {
-    if (text !== "") return undefined;
-    return {
-      message: "a value cannot be the command",
-      advice:
-        "Write the command into the script, for example: if [ EXPRESSION = true ]. A value is one word, never code.",
-    };
+  /** Why an expression cannot stand in the text that the command reads from its standard input. */
+  inputRefusal(): Refusal | undefined {
+    const reader = this.#name === undefined ? undefined : runsInput([this.#name, ...this.#args]);
+    return reader === undefined ? undefined : asCode(reader);
   }
 
   #argumentRefusal(name: string, word: Word): Refusal | undefined {
-    if (readsCode.has(name)) {
-      return { message: `${name} would run the value as code`, advice: useVariable };
-    }
-    if (takesNames.has(name)) {
-      return {
-        message: `${name} takes the value as the name of a variable, and such a name can run commands`,
-        advice: "Write the names of variables into the script.",
-      };
-    }
+    if (runsArguments.has(name)) return { message: asCode(name).message, advice: useVariable };
+    if (takesNames.has(name)) return asName(name);
     if (declares.has(name)) return this.#declarationRefusal(name, word);
-    const previous = this.#words.at(-1);
-    if (previous === "-v" && ["printf", "test", "[", "[["].includes(name)) {
-      return {
-        message: `${name} -v takes the value as the name of a variable, and such a name can run commands`,
-        advice: "Write the names of variables into the script.",
-      };
+    const previous = this.#args.at(-1) ?? "";
+    if ((name === "printf" && previous === "-v") || (tests.has(name) && /^-[vR]$/.test(previous))) {
+      return asName(`${name} ${previous}`);
     }
-    return this.#programRefusal([name, ...this.#words]);
+    const runner = runsNextWord([name, ...this.#args]);
+    return runner === undefined ? undefined : asCode(runner);
   }
 
   #declarationRefusal(name: string, { text }: Word): Refusal | undefined {
-    if (!text.includes("=")) {
-      return {
-        message: `${name} takes the value as the name of a variable, and such a name can run commands`,
-        advice: `Write the name into the script: ${name} NAME=VALUE.`,
-      };
-    }
-    if (this.#words.some((option) => /^-[A-Za-z]*i/.test(option))) {
-      return { message: `${name} -i would calculate the value, and calculating can run commands`, advice: useVariable };
-    }
-    return undefined;
+    if (!text.includes("=")) return asName(name);
+    const option = this.#args.find((each) => /^-[A-Za-z]*[in]/.test(each));
+    if (option === undefined) return undefined;
+    return {
+      message: `${name} ${option} would calculate the value, and calculating can run commands`,
+      advice: useVariable,
+    };
   }
+}
 
-  /** `bash -c "..."`, also behind `sudo`, `env`, `timeout 5` and the like. */
-  #programRefusal(words: readonly string[]): Refusal | undefined {
-    let index = words.length - 1;
-    while (index >= 0 && words[index]?.startsWith("-")) index--;
-    const program = (words[index] ?? "").replace(/^.*\//, "");
-    const options = words.slice(index + 1);
-    for (const [programs, flag] of codeFlags) {
-      const given = programs.test(program) ? options.find((option) => flag.test(option)) : undefined;
-      if (given === undefined) continue;
-      return {
-        message: `${program} ${given} would run the value as code`,
-        advice: "Hand it over as an argument behind the program text, and use it there as an argument.",
-      };
-    }
-    return undefined;
-  }
+function startRefusal({ text }: Word): Refusal | undefined {
+  if (text !== "") return undefined;
+  return {
+    message: "a value cannot be the command",
+    advice:
+      "Write the command into the script, for example: if [ EXPRESSION = true ]. A value is one word, never code.",
+  };
+}
+
+function asCode(reader: string): Refusal {
+  return {
+    message: `${reader} would run the value as code`,
+    advice: "Hand it over as data: as an argument behind the program text, or in an environment variable.",
+  };
+}
+
+function asName(command: string): Refusal {
+  return {
+    message: `${command} takes the value as the name of a variable, and such a name can run commands`,
+    advice: "Write the names of variables into the script.",
+  };
 }
