@@ -1,5 +1,7 @@
 import { defineConfig } from "vitest/config";
 
+const setupFiles = ["test/setup/fast-check.ts"];
+
 /** Each project is one layer of tests; `npm test -- --project NAME` runs one of them. */
 export default defineConfig({
   test: {
@@ -7,13 +9,24 @@ export default defineConfig({
       {
         test: {
           name: "unit",
-          include: ["{api,machines,kube,workflows,controllers,runtime,webhook,extension-api,local,cli,scripts}/**/*.test.ts"],
+          setupFiles,
+          include: [
+            "{api,machines,kube,workflows,controllers,runtime,webhook,extension-api,local,cli,scripts}/**/*.test.ts",
+          ],
           testTimeout: 20_000,
         },
       },
-      { test: { name: "model", include: ["test/model/**/*.test.ts"], testTimeout: 60_000 } },
-      { test: { name: "integration", include: ["test/integration/**/*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000 } },
-      { test: { name: "simulation", include: ["test/simulation/**/*.test.ts"], testTimeout: 120_000 } },
+      { test: { name: "model", setupFiles, include: ["test/model/**/*.test.ts"], testTimeout: 60_000 } },
+      {
+        test: {
+          name: "integration",
+          setupFiles,
+          include: ["test/integration/**/*.test.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      { test: { name: "simulation", setupFiles, include: ["test/simulation/**/*.test.ts"], testTimeout: 120_000 } },
     ],
   },
 });

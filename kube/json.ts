@@ -70,17 +70,21 @@ export function diffMergePatch(from: unknown, to: unknown): Json | undefined {
   if (!isObject(from) || !isObject(to)) return jsonEqual(from, to) ? undefined : (copyJson(to ?? null) as Json);
   const patch: { [name: string]: Json } = {};
   for (const name of Object.keys(from)) {
-    if (from[name] !== undefined && to[name] === undefined) set(patch, name, null);
+    if (from[name] !== undefined && memberOf(to, name) === undefined) set(patch, name, null);
   }
   for (const name of Object.keys(to)) {
     if (to[name] === undefined) continue;
-    const old = Object.hasOwn(from, name) ? from[name] : undefined;
+    const old = memberOf(from, name);
     // A new object is sent whole, not as a difference to nothing, so that empty objects arrive too.
     const change = old === undefined ? (copyJson(to[name]) as Json) : diffMergePatch(old, to[name]);
     if (change !== undefined) set(patch, name, change);
   }
   return Object.keys(patch).length === 0 ? undefined : patch;
 }
+
+/** A member of its own: every object has a `toString`, which is none of its JSON. */
+const memberOf = (object: Readonly<Record<string, unknown>>, name: string) =>
+  Object.hasOwn(object, name) ? object[name] : undefined;
 
 /** Freezes a JSON value with everything in it, and returns it. */
 export function deepFreeze<T>(value: T): T {

@@ -4,6 +4,7 @@ import { labels, workspaceFinalizer } from "#api/labels.ts";
 import { keyOf } from "#api/meta.ts";
 import { persistentWorkspaces } from "#api/resources.ts";
 import { isTerminal } from "#api/runs.ts";
+import { withStatus } from "#api/status.ts";
 import { parseTime } from "#api/time.ts";
 import type { ControllerDeps, Informers } from "#controllers/informers.ts";
 import { hasEnded, isDeleting, isDraining, isReady } from "#controllers/pods.ts";
@@ -134,7 +135,7 @@ export function createPersistentWorkspace(deps: ControllerDeps, informers: Infor
   async function persist({ workspace }: Seen, status: PersistentWorkspaceStatus): Promise<void> {
     const { uid = "" } = workspace.metadata;
     if (status.activeRuns !== workspace.status?.activeRuns) usageWritten.set(uid, clock.now());
-    informers.workspaces.noteWrite(await workspaceClient.update({ ...workspace, status }, "status"));
+    informers.workspaces.noteWrite(await workspaceClient.update(withStatus(workspace, status), "status"));
   }
 
   async function run(effect: PersistentWorkspaceEffect, { workspace }: Seen): Promise<void> {

@@ -3,6 +3,7 @@ import type { KubeObject } from "#api/meta.ts";
 import { keyOf } from "#api/meta.ts";
 import { runs, runtimes } from "#api/resources.ts";
 import { isTerminal } from "#api/runs.ts";
+import { withStatus } from "#api/status.ts";
 import type { ControllerDeps, Informers } from "#controllers/informers.ts";
 import { type Pod, pods } from "#kube/builtin.ts";
 import { type Controller, createController } from "#kube/controller.ts";
@@ -58,7 +59,7 @@ export function createRunRecovery(deps: ControllerDeps, informers: Informers): C
           return { changed: settled.changed, status: runStatus(settled.snapshot), effects: [] };
         },
         persist: async ({ run }, status) => {
-          informers.runs.noteWrite(await runClient.update({ ...run, status }, "status"));
+          informers.runs.noteWrite(await runClient.update(withStatus(run, status), "status"));
         },
         run: async () => {},
         nextWake: (status, seen, now) => {

@@ -1,5 +1,6 @@
 import type { Run, RunStatus } from "#api/kinds/run.ts";
 import { runs } from "#api/resources.ts";
+import { withStatus } from "#api/status.ts";
 import type { Informer } from "#kube/informer.ts";
 import { diffMergePatch } from "#kube/json.ts";
 import { type Clock, type Logger, sleep } from "#kube/ports.ts";
@@ -37,7 +38,8 @@ export async function write(task: Task, deps: WriterDeps): Promise<Outcome> {
   try {
     const status = nextStatus(run, task, clock.now());
     if (status === undefined) return { kind: "superseded" };
-    const patch = { metadata: { uid, resourceVersion: version }, status: diffMergePatch(run.status ?? {}, status) };
+    const next = withStatus(run, status).status;
+    const patch = { metadata: { uid, resourceVersion: version }, status: diffMergePatch(run.status ?? {}, next) };
     informer.noteWrite(await client.of(runs).patch({ namespace, name }, patch, { subresource: "status" }));
     return { kind: "written" };
   } catch (error) {

@@ -3,6 +3,7 @@ import type { Run } from "#api/kinds/run.ts";
 import type { WorkflowRun, WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
 import { type KubeObject, keyOf } from "#api/meta.ts";
 import { persistentWorkspaces, runs, workflowRuns } from "#api/resources.ts";
+import { withStatus } from "#api/status.ts";
 import { hasEnded } from "#api/workflow-phases.ts";
 import type { ControllerDeps, Informers } from "#controllers/informers.ts";
 import { type Controller, createController } from "#kube/controller.ts";
@@ -91,7 +92,7 @@ export function createWorkflowRunController(
           return { status, changed, effects: [...effects, { type: "followUp", status }] };
         },
         persist: async ({ run }, status) => {
-          informers.workflowRuns.noteWrite(await workflowRunClient.update({ ...run, status }, "status"));
+          informers.workflowRuns.noteWrite(await workflowRunClient.update(withStatus(run, status), "status"));
         },
         run: (effect, seen) => (effect.type === "followUp" ? follow(seen, effect.status) : perform(effect, seen)),
         nextWake,

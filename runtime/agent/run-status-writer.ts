@@ -1,6 +1,7 @@
 import type { Run } from "#api/kinds/run.ts";
 import { runs } from "#api/resources.ts";
 import { isTerminal } from "#api/runs.ts";
+import { withStatus } from "#api/status.ts";
 import { isConflict, isNotFound, StatusError, TransportError } from "#kube/transport.ts";
 import { step } from "#machines/lib/settle.ts";
 import { type RunEvent, restoreRun, runMachine, runStatus } from "#machines/run.ts";
@@ -59,7 +60,7 @@ export async function writeMove(
       if (!moved.changed) return { kind: "fenced" };
       mustRead = true;
       try {
-        return { kind: "written", run: await client.update({ ...run, status: runStatus(moved.snapshot) }, "status") };
+        return { kind: "written", run: await client.update(withStatus(run, runStatus(moved.snapshot)), "status") };
       } catch (error) {
         if (isNotFound(error)) return { kind: "fenced" };
         throw error;

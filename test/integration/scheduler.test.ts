@@ -163,6 +163,7 @@ test("a Run is placed by one status write that names the Pod, its UID and the fi
   await world.settle();
   expect(await world.status("a")).toEqual({
     phase: "Scheduled",
+    observedGeneration: 1,
     assignedPod: "p1",
     assignedPodUID: pod?.metadata.uid,
     assignmentEpoch: 1,
@@ -213,6 +214,7 @@ test("a Run without a Runtime says so at once, waits, and is placed when the Run
   await world.settle();
   expect(await world.status("a")).toEqual({
     phase: "Scheduled",
+    observedGeneration: 1,
     assignedPod: "p1",
     assignedPodUID: expect.any(String),
     assignmentEpoch: 1,
@@ -548,6 +550,7 @@ test("a Run that backs off is placed when its time has come, not before", async 
   await world.elapse(200);
   expect(await world.status("a")).toEqual({
     phase: "Scheduled",
+    observedGeneration: 1,
     assignedPod: "p1",
     assignedPodUID: expect.any(String),
     assignmentEpoch: 2,
