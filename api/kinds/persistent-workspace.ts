@@ -30,7 +30,7 @@ export type PersistentWorkspaceSpec = Static<typeof PersistentWorkspaceSpec>;
 
 export const PersistentWorkspaceStatus = Type.Object(
   {
-    phase: Enum(workspacePhases, { description: "Lost and Released are final." }),
+    phase: Enum(workspacePhases, { description: "Lost is final; a Released workspace takes no new Run." }),
     observedGeneration: ObservedGeneration(),
     reason: Type.Optional(Type.String({ description: "One word from the reasons registry.", maxLength: 63 })),
     message: Type.Optional(Type.String({ description: "A sentence for people.", maxLength: 4096 })),
