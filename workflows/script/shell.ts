@@ -12,7 +12,11 @@ import { ShellReader } from "./shell-reader.ts";
  * | in double quotes, in a here-document | `${V}` |
  * | in single quotes | the quotes are closed and opened again: `'"${V}"'` |
  * | in a comment | `${V}` |
- * | in a here-document with quoted delimiter, arithmetic, an array index, `${...}`, backticks, code for another shell | refused |
+ * | in a here-document with quoted delimiter, arithmetic, an array index, `${...}`, backticks | refused |
+ * | as the command, a name of a variable, or code for `eval`, another shell or an interpreter | refused |
+ *
+ * The text of the script does not depend on any value, so what is read wrongly here can spoil a word, but never make code of a value.
+ * Texts that other programs read as their own small language (`sed`, `awk`) are the author's.
  */
 export function placeInShell(
   text: string,
