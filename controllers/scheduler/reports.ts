@@ -17,6 +17,9 @@ export interface WaitReport {
 /** A class that is open is tried soon; whether it waits will be known then. */
 const openMs = 1000;
 
+/** Runs that are looked at in one go, so that 100,000 of them do not hold up everything else. */
+const chunk = 1000;
+
 /**
  * Tells when the status of a waiting Run is to say why. Runs are looked at when their time comes, never all of them, and without a
  * decision of their own: the reason of their class is theirs.
@@ -25,13 +28,15 @@ export class Reports {
   readonly #queue: Queue;
   readonly #due = new DueSet();
   readonly #written = new Map<string, Written>();
+  /** Runs of classes that wait for a new reason, to be looked at bit by bit. */
+  readonly #sweeps = new Map<RunClass, Iterator<Entry>>();
 
   constructor(queue: Queue) {
     this.#queue = queue;
   }
 
   nextDue(): number | undefined {
-    return this.#due.next();
+    return this.#sweeps.size > 0 ? 0 : this.#due.next();
   }
 
   /** A Run is in the queue; `status` is what it says at the moment. */
@@ -56,7 +61,7 @@ export class Reports {
     if (cls.reason !== waiting.reason) {
       cls.reason = waiting.reason;
       cls.reasonSince = now;
-      for (const entry of cls.entries) this.#look(entry, now);
+      this.#sweeps.set(cls, cls.entries[Symbol.iterator]());
       return;
     }
     const head = cls.head();
@@ -68,9 +73,12 @@ export class Reports {
     if (this.#queue.get(uid) !== undefined) this.#due.set(uid, at);
   }
 
-  /** The next Run whose time has come. */
+  /** The next Run whose time has come; undefined also when there is more to look at: {@link nextDue} tells. */
   take(now: number): WaitReport | undefined {
-    for (let uid = this.#due.take(now); uid !== undefined; uid = this.#due.take(now)) {
+    let looks = this.#sweep(now, chunk);
+    for (; looks > 0; looks--) {
+      const uid = this.#due.take(now);
+      if (uid === undefined) return undefined;
       const entry = this.#queue.get(uid);
       const waiting = entry?.cls?.waiting;
       if (entry === undefined) continue;
@@ -81,6 +89,23 @@ export class Reports {
       }
     }
     return undefined;
+  }
+
+  /** Looks at Runs of classes with a new reason; returns how many of the `looks` are left. */
+  #sweep(now: number, looks: number): number {
+    let left = looks;
+    for (const [cls, entries] of this.#sweeps) {
+      for (; left > 0; left--) {
+        const next = entries.next();
+        if (next.done) {
+          this.#sweeps.delete(cls);
+          break;
+        }
+        this.#look(next.value, now);
+      }
+      if (left === 0) break;
+    }
+    return left;
   }
 
   /** Sets the time at which the Run is looked at; true when that is now. */
