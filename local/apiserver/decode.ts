@@ -1,5 +1,6 @@
 import type { StatusError } from "#kube/transport.ts";
-import { badRequest, requestTooLarge } from "./errors.ts";
+import { badRequest, invalidOptions, requestTooLarge } from "./errors.ts";
+import { notSupported } from "./field-errors.ts";
 import { copyJson, isObject, JsonLimitError, type JsonObject } from "./json.ts";
 import { readMetadata } from "./metadata.ts";
 import type { Draft, FieldValidation, Kind } from "./types.ts";
@@ -19,7 +20,7 @@ export function copyBody(body: unknown): unknown {
     return copyJson(body, { bytes: maxBodyBytes });
   } catch (error) {
     if (!(error instanceof JsonLimitError)) throw error;
-    throw error.limit === "size" ? requestTooLarge(maxBodyBytes) : badRequest("json: exceeded max depth");
+    throw error.limit === "size" ? requestTooLarge(`limit is ${maxBodyBytes}`) : badRequest("json: exceeded max depth");
   }
 }
 
@@ -94,8 +95,13 @@ export function checkUnknown(
   return unknown.map((path) => `unknown field ${JSON.stringify(path)}`);
 }
 
-/** @throws StatusError 422-like 400 for any other word. */
-export function readFieldValidation(value: string | undefined): FieldValidation {
+/**
+ * The `fieldValidation` parameter.
+ *
+ * @param options what the parameters of the verb are called, e.g. `CreateOptions`.
+ * @throws StatusError 422 for any other word.
+ */
+export function readFieldValidation(value: string | undefined, options: string): FieldValidation {
   switch (value) {
     case undefined:
     case "":
@@ -105,8 +111,6 @@ export function readFieldValidation(value: string | undefined): FieldValidation 
     case "Ignore":
       return value;
     default:
-      throw badRequest(
-        `fieldValidation: Unsupported value: ${JSON.stringify(value)}: supported values: "Ignore", "Strict", "Warn"`,
-      );
+      throw invalidOptions(options, [notSupported("fieldValidation", value, ["", "Ignore", "Strict", "Warn"])]);
   }
 }

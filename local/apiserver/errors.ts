@@ -1,19 +1,20 @@
 import type { ApiStatus } from "#api/meta.ts";
 import { failure, StatusError } from "#kube/transport.ts";
-import { causeReason, describeAll, type FieldError } from "./field-errors.ts";
+import { causeReason, describeAll, type FieldError, invalid } from "./field-errors.ts";
 import type { Kind } from "./types.ts";
 
 /** Every failure the server answers with, in the words of the real one (k8s.io/apimachinery api/errors). */
 
 /** The names that a failure is about. */
 export type Named = Pick<Kind, "group" | "kind" | "plural" | "resource">;
+type NamedKind = Pick<Kind, "group" | "kind">;
 
 function details(kind: Named, name: string, as: "plural" | "kind"): ApiStatus["details"] {
   return { ...(name === "" ? {} : { name }), ...(kind.group === "" ? {} : { group: kind.group }), kind: kind[as] };
 }
 
 /** `Run.kruntimes.io`: the kind as errors of validation name it. */
-export function groupKind(kind: Named): string {
+export function groupKind(kind: NamedKind): string {
   return kind.group === "" ? kind.kind : `${kind.kind}.${kind.group}`;
 }
 
@@ -30,10 +31,19 @@ export function noSuchResource(advice: string): StatusError {
   return new StatusError(failure(404, "NotFound", message, {}));
 }
 
-/** There is such an object already. */
-export function alreadyExists(kind: Named, name: string): StatusError {
-  const message = `${kind.resource} "${name}" already exists`;
+/** There is such an object already. @param leaving whether it is being deleted. */
+export function alreadyExists(kind: Named, name: string, leaving: boolean): StatusError {
+  const message = `${leaving ? "object is being deleted: " : ""}${kind.resource} "${name}" already exists`;
   return new StatusError(failure(409, "AlreadyExists", message, details(kind, name, "plural")));
+}
+
+/** Every name that was drawn for an object was taken. */
+export function noFreeName(kind: Named, name: string): StatusError {
+  const message = `${kind.resource} "${name}" already exists, the server was not able to generate a unique name for the object`;
+  return new StatusError(
+    failure(409, "AlreadyExists", message, { ...details(kind, name, "plural"), retryAfterSeconds: 1 }),
+    1000,
+  );
 }
 
 /** The request does not fit the object as it is now. */
@@ -53,10 +63,12 @@ export function modified(kind: Named, name: string): StatusError {
 }
 
 /** The object is not valid; every error becomes a cause. */
-export function invalidObject(kind: Named, name: string, errors: readonly FieldError[]): StatusError {
+export function invalidObject(kind: NamedKind, name: string, errors: readonly FieldError[]): StatusError {
   return new StatusError(
     failure(422, "Invalid", `${groupKind(kind)} ${JSON.stringify(name)} is invalid: ${describeAll(errors)}`, {
-      ...details(kind, name, "kind"),
+      ...(name === "" ? {} : { name }),
+      ...(kind.group === "" ? {} : { group: kind.group }),
+      kind: kind.kind,
       causes: errors.map((error) => ({
         reason: causeReason(error.type),
         message: error.body,
@@ -68,7 +80,19 @@ export function invalidObject(kind: Named, name: string, errors: readonly FieldE
 
 /** A patch whose result cannot be read; the real server names no kind here. */
 export function invalidPatch(errors: readonly FieldError[]): StatusError {
-  return invalidObject({ group: "", kind: "", plural: "", resource: "" }, "", errors);
+  return invalidObject({ group: "", kind: "" }, "", errors);
+}
+
+/** Parameters of a request that make no sense. @param kind e.g. `DeleteOptions`. */
+export function invalidOptions(kind: string, errors: readonly FieldError[]): StatusError {
+  return invalidObject({ group: "meta.k8s.io", kind }, "", errors);
+}
+
+/** A PUT that does not say which version it replaces; the real server names the resource where others name the kind. */
+export function missingVersion(kind: Named, name: string): StatusError {
+  return invalidObject({ group: kind.group, kind: kind.plural }, name, [
+    invalid("metadata.resourceVersion", 0, "must be specified for an update"),
+  ]);
 }
 
 /** A JSON patch that cannot be applied (a failed test, a missing path). */
@@ -130,9 +154,9 @@ export function unsupportedMediaType(accepted: readonly string[]): StatusError {
   return new StatusError(failure(415, "UnsupportedMediaType", message));
 }
 
-/** @param limit in bytes. */
-export function requestTooLarge(limit: number): StatusError {
-  return new StatusError(failure(413, "RequestEntityTooLarge", `Request entity too large: limit is ${limit}`));
+/** @param why e.g. `limit is 3145728`. */
+export function requestTooLarge(why: string): StatusError {
+  return new StatusError(failure(413, "RequestEntityTooLarge", `Request entity too large: ${why}`));
 }
 
 /** History no longer reaches back to the requested version. */
@@ -144,7 +168,7 @@ export function expired(message: string, continueToken?: string): StatusError {
 /** A version that this server has not reached yet. */
 export function versionTooLarge(requested: number, current: number): StatusError {
   return new StatusError(
-    failure(504, "Timeout", `Too large resource version: ${requested}, current: ${current}`, {
+    failure(504, "Timeout", `Timeout: Too large resource version: ${requested}, current: ${current}`, {
       retryAfterSeconds: 1,
       causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
     }),

@@ -70,12 +70,13 @@ export function notSupported(field: string, value: unknown, supported: readonly 
 
 /** @param max in bytes, says the message; schemas count characters. */
 export function tooLong(field: string, max: number): FieldError {
-  return { type: "TooLong", field, body: `Too long: may not be more than ${max} bytes` };
+  return { type: "TooLong", field, body: `Too long: may not be more than ${max} ${max === 1 ? "byte" : "bytes"}` };
 }
 
 /** A list or map has more than `max` entries. */
 export function tooMany(field: string, actual: number, max: number): FieldError {
-  return { type: "TooMany", field, body: `Too many: ${actual}: must have at most ${max} items` };
+  const detail = `must have at most ${max} ${max === 1 ? "item" : "items"}`;
+  return { type: "TooMany", field, body: `Too many: ${actual}: ${detail}` };
 }
 
 /** All errors as one text: bare when there is one, in brackets when there are several; repetitions are dropped. */

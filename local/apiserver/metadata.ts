@@ -102,6 +102,11 @@ export function validateMetadata(kind: Kind, draft: Draft): FieldError[] {
     for (const problem of qualifiedNameProblems(finalizer))
       errors.push(invalid("metadata.finalizers", finalizer, problem));
   }
+  const { finalizers = [] } = metadata;
+  if (finalizers.includes("orphan") && finalizers.includes("foregroundDeletion")) {
+    const detail = "finalizer orphan and foregroundDeletion cannot be both set";
+    errors.push(invalid("metadata.finalizers", finalizers, detail));
+  }
   errors.push(...validateOwners(metadata.ownerReferences));
   return errors;
 }
@@ -135,7 +140,8 @@ function validateOwners(owners: readonly OwnerReference[] | undefined): FieldErr
   }
   const [first, second] = owners.filter((owner) => owner.controller === true);
   if (first !== undefined && second !== undefined) {
-    const detail = `Only one reference can have Controller set to true. Found "true" in references for ${first.name} and ${second.name}`;
+    const found = `${first.kind}/${first.name} and ${second.kind}/${second.name}`;
+    const detail = `Only one reference can have Controller set to true. Found "true" in references for ${found}`;
     errors.push(invalid(path, owners, detail));
   }
   return errors;
@@ -145,13 +151,13 @@ function validateOwners(owners: readonly OwnerReference[] | undefined): FieldErr
 export function inheritMetadata(draft: Draft, old: StoredObject): void {
   const { metadata } = draft;
   metadata.uid ??= old.metadata.uid;
-  metadata.creationTimestamp ??= old.metadata.creationTimestamp;
+  metadata.creationTimestamp = old.metadata.creationTimestamp; // changes are ignored, not refused
   // generation is the server's own: whatever the client sent is overwritten
   if (old.metadata.generation === undefined) delete metadata.generation;
   else metadata.generation = old.metadata.generation;
   if (old.metadata.namespace !== undefined) metadata.namespace ??= old.metadata.namespace;
   if (old.metadata.deletionTimestamp !== undefined) {
-    metadata.deletionTimestamp ??= old.metadata.deletionTimestamp;
+    metadata.deletionTimestamp = old.metadata.deletionTimestamp;
     if (old.metadata.deletionGracePeriodSeconds !== undefined) {
       metadata.deletionGracePeriodSeconds ??= old.metadata.deletionGracePeriodSeconds;
     }
@@ -159,14 +165,7 @@ export function inheritMetadata(draft: Draft, old: StoredObject): void {
   if (old.metadata.generateName !== undefined) metadata.generateName ??= old.metadata.generateName;
 }
 
-const immutable = [
-  "name",
-  "namespace",
-  "uid",
-  "creationTimestamp",
-  "deletionTimestamp",
-  "deletionGracePeriodSeconds",
-] as const;
+const immutable = ["name", "namespace", "uid", "deletionTimestamp", "deletionGracePeriodSeconds"] as const;
 
 /** What an update changes and must not. */
 export function validateMetadataUpdate(draft: Draft, old: StoredObject): FieldError[] {

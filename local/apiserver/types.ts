@@ -1,4 +1,5 @@
 import type { OwnerReference } from "#api/meta.ts";
+import type { PrinterColumn, SchemaSource } from "./crd/types.ts";
 import type { FieldError } from "./field-errors.ts";
 
 /** Metadata of an object while a request is being worked on; every member has the type the API promises. */
@@ -75,6 +76,10 @@ export interface Kind {
   readonly resource: string;
   /** Defined by a CustomResourceDefinition. */
   readonly custom: boolean;
+  /** Schema of a custom kind as its definition has it, for those who publish it. */
+  readonly schema?: SchemaSource;
+  /** Columns of a custom kind's table. */
+  readonly columns?: readonly PrinterColumn[];
   readonly subresources: ReadonlySet<string>;
   readonly scale?: ScalePaths;
   /** Whether `metadata.generation` counts changes of anything but metadata and status. */

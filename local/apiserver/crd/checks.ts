@@ -20,11 +20,11 @@ export interface Junctors {
 /** @throws Error when a pattern cannot be compiled. */
 export function compileChecks(source: SchemaSource, path: string, junctors: Junctors): Check[] {
   return [
+    ...junctorChecks(junctors),
     ...stringChecks(source, path),
     ...numberChecks(source),
     ...sizeChecks(source),
     ...enumChecks(source),
-    ...junctorChecks(junctors),
   ];
 }
 
@@ -184,7 +184,7 @@ function junctorChecks({ allOf, anyOf, oneOf, not }: Junctors): Check[] {
       const found = allOf.flatMap((node) => errorsOf(node, value, at));
       if (found.length === 0) return;
       const all = allOf.every((node) => errorsOf(node, value, at).length > 0);
-      errors.push(blame(at, `validate all the schemas (allOf)${all ? ". None validated" : ""}`), ...found);
+      errors.push(...found, blame(at, `validate all the schemas (allOf)${all ? ". None validated" : ""}`));
     });
   }
   if (not !== undefined) {

@@ -23,7 +23,7 @@ export function evaluateRules(
   if (unchanged && !node.transitionsWithin) return;
   for (const rule of node.rules) {
     if (unchanged && !rule.usesOldSelf) continue;
-    const error = rule.check(value, before, path === "" ? noField : path);
+    const error = rule.check(value, before, path);
     if (error !== undefined) errors.push(error);
   }
   if (Array.isArray(value)) evaluateItems(node, value, before, path, errors);

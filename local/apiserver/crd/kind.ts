@@ -1,13 +1,14 @@
-import type { FieldError } from "../field-errors.ts";
+import { type FieldError, noField } from "../field-errors.ts";
 import { fieldReader, keep } from "../kinds/define.ts";
 import { encodeOnce } from "../kinds/encode-once.ts";
 import type { Draft, Kind, ScalePaths, StoredObject } from "../types.ts";
 import { applyDefaults } from "./default.ts";
 import { evaluateRules, rulesBlockedBy } from "./evaluate.ts";
+import { validateListTypes } from "./list-types.ts";
 import { prune } from "./prune.ts";
 import { compileSchema, type SchemaNode } from "./schema.ts";
 import type { CustomResourceDefinitionSpec, CustomResourceVersion } from "./types.ts";
-import { validateNode } from "./validate.ts";
+import { childPath, validateNode } from "./validate.ts";
 
 /**
  * One served version of a CRD as a kind. Versions differ in name and schema only (conversion strategy None).
@@ -36,6 +37,8 @@ export function defineCustomKind(spec: CustomResourceDefinitionSpec, version: Cu
     namespaced: spec.scope === "Namespaced",
     resource: `${names.plural}.${group}`,
     custom: true,
+    schema: source,
+    columns: version.additionalPrinterColumns ?? [],
     subresources: new Set([...(hasStatus ? ["status"] : []), ...(scale === undefined ? [] : ["scale"])]),
     ...(scale === undefined ? {} : { scale: scalePaths(scale) }),
     generation: true,
@@ -59,7 +62,7 @@ export function defineCustomKind(spec: CustomResourceDefinitionSpec, version: Cu
       if (subresource === "status") keepAllButStatus(draft, old);
       else if (hasStatus) keep(draft, old, "status");
     },
-    validate: (draft, old) => validate(schema, draft, old),
+    validate: (draft, old, subresource) => validate(schema, draft, old, subresource),
     complete(draft) {
       // The status was dropped after defaults were applied; the real server fills it in when it reads the object back.
       if (schema.defaultsWithin) Object.assign(draft, applyDefaults(schema, draft));
@@ -67,14 +70,38 @@ export function defineCustomKind(spec: CustomResourceDefinitionSpec, version: Cu
   };
 }
 
-function validate(schema: SchemaNode, draft: Draft, old: StoredObject | undefined): FieldError[] {
-  const errors: FieldError[] = [];
-  validateNode(schema, draft, old, "", errors);
+function validate(
+  schema: SchemaNode,
+  draft: Draft,
+  old: StoredObject | undefined,
+  subresource: string | undefined,
+): FieldError[] {
+  const errors = subresource === "status" ? validateStatus(schema, draft, old) : validateWhole(schema, draft, old);
+  validateListTypes(schema, draft, old, "", errors);
   if (!schema.rulesWithin) return errors;
   const blocked = rulesBlockedBy(errors);
   if (blocked !== undefined) errors.push(blocked);
   else evaluateRules(schema, draft, old, "", errors);
   return errors;
+}
+
+function validateWhole(schema: SchemaNode, draft: Draft, old: StoredObject | undefined): FieldError[] {
+  const errors: FieldError[] = [];
+  validateNode(schema, draft, old, "", errors);
+  return errors;
+}
+
+/** The real server hands its validator the status alone here, so the paths inside messages begin there. */
+function validateStatus(schema: SchemaNode, draft: Draft, old: StoredObject | undefined): FieldError[] {
+  const node = schema.properties.get("status");
+  if (node === undefined || draft.status === undefined) return [];
+  const errors: FieldError[] = [];
+  validateNode(node, draft.status, old?.status, "", errors);
+  return errors.map((error) => ({ ...error, field: placeInStatus(error.field) }));
+}
+
+function placeInStatus(field: string): string {
+  return field === "" || field === noField ? "status" : childPath("status", field);
 }
 
 /** A write to /status of a custom object changes status and nothing else, metadata included. */

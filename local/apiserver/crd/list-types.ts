@@ -1,23 +1,51 @@
 import { duplicate, type FieldError } from "../field-errors.ts";
-import { isObject, type JsonObject } from "../json.ts";
+import { getOwn, isObject, type JsonObject } from "../json.ts";
 import type { SchemaNode } from "./schema.ts";
+import { childPath, entryPath } from "./validate.ts";
 
 /** `x-kubernetes-list-type`: items of a set are unique, items of a map are unique by their keys. */
 
-/** Reports each item of a set or list map that was there before. */
-export function validateListType(
+/**
+ * Reports items that are there twice, at or below a node; a part that is the very same object as before is not looked at.
+ */
+export function validateListTypes(
   node: SchemaNode,
-  items: readonly unknown[],
+  value: unknown,
+  old: unknown,
   path: string,
   errors: FieldError[],
 ): void {
-  const seen = new Set<string>();
+  if (!node.listTypesWithin || (value === old && typeof value === "object")) return;
+  if (Array.isArray(value)) {
+    if (node.listType !== "atomic") reportDuplicates(node, value, path, errors);
+    const { items } = node;
+    if (items?.listTypesWithin !== true) return;
+    const before = Array.isArray(old) ? old : [];
+    value.forEach((item, index) => {
+      validateListTypes(items, item, before[index], `${path}[${index}]`, errors);
+    });
+  } else if (isObject(value)) {
+    const before = isObject(old) ? old : {};
+    for (const key of Object.keys(value)) {
+      const property = node.properties.get(key);
+      const child = property ?? node.additional;
+      if (child === undefined) continue;
+      const at = property === undefined ? entryPath(path, key) : childPath(path, key);
+      validateListTypes(child, getOwn(value, key), getOwn(before, key), at, errors);
+    }
+  }
+}
+
+/** Each value once, at its second appearance. */
+function reportDuplicates(node: SchemaNode, items: readonly unknown[], path: string, errors: FieldError[]): void {
+  const seen = new Map<string, number>();
   items.forEach((item, index) => {
     const identity = node.listType === "map" ? keysOf(node, item) : item;
     if (identity === undefined) return; // no object: the type check has said so
     const text = canonical(identity);
-    if (seen.has(text)) errors.push(duplicate(`${path}[${index}]`, identity));
-    seen.add(text);
+    const times = seen.get(text) ?? 0;
+    if (times === 1) errors.push(duplicate(`${path}[${index}]`, identity));
+    seen.set(text, times + 1);
   });
 }
 

@@ -2,7 +2,7 @@ import { compileCel, type Program } from "../cel/compile.ts";
 import { CelCompileError, CelError } from "../cel/errors.ts";
 import { type CelType, optionalOf } from "../cel/types.ts";
 import { Optional } from "../cel/values.ts";
-import { duplicate, type FieldError, forbidden, invalid, required } from "../field-errors.ts";
+import { duplicate, type FieldError, forbidden, invalid, noField, required } from "../field-errors.ts";
 import type { ValidationRule } from "./types.ts";
 
 /** One entry of `x-kubernetes-validations`, compiled. */
@@ -67,13 +67,16 @@ function compileRule(rule: ValidationRule, place: Place): Rule {
     check(self, oldSelf, at) {
       if (usesOldSelf && oldSelf === undefined && rule.optionalOldSelf !== true) return undefined;
       const values = [self, rule.optionalOldSelf === true ? new Optional(oldSelf) : oldSelf];
+      const node = at === "" ? noField : at;
       try {
         if (program.run(values) === true) return undefined;
       } catch (error) {
         if (!(error instanceof CelError)) throw error;
-        return invalid(at, place.typeName, `${error.message} evaluating rule: ${ruleText(rule)}`);
+        return invalid(node, place.typeName, `${error.message} evaluating rule: ${ruleText(rule)}`);
       }
-      return failureOf(rule, `${at}${suffix}`, place.typeName, messageOf(rule, message, values));
+      const field = suffix === "" ? node : `${at}${suffix}`.replace(/^\./, "");
+      // The real server gives messages the bare old value, so an optional one cannot be used in them.
+      return failureOf(rule, field, place.typeName, messageOf(rule, message, [self, oldSelf]));
     },
   };
 }

@@ -31,6 +31,8 @@ export interface SchemaNode {
   readonly rulesWithin: boolean;
   /** Some node at or below this one has a rule about `oldSelf`. */
   readonly transitionsWithin: boolean;
+  /** Some node at or below this one is a set or a list map. */
+  readonly listTypesWithin: boolean;
   /** Some node at or below this one has a default. */
   readonly defaultsWithin: boolean;
 }
@@ -153,6 +155,7 @@ function compileNode(source: SchemaSource, place: Place): SchemaNode {
     rules,
     rulesWithin: rules.length > 0 || children.some((child) => child.rulesWithin),
     transitionsWithin: rules.some((rule) => rule.usesOldSelf) || children.some((child) => child.transitionsWithin),
+    listTypesWithin: listType !== "atomic" || children.some((child) => child.listTypesWithin),
     defaultsWithin: source.default !== undefined || children.some((child) => child.defaultsWithin),
   };
   if (source.default !== undefined) checkDefault(node, path);

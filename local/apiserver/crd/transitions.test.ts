@@ -123,6 +123,31 @@ test("leaving the status out is the same as null", async () => {
   expect((await refusal(api.update(rest, "status"))).message).toBe(refusedText("Pending"));
 });
 
+test("a message cannot use an optional old value and falls back", async () => {
+  const withOld: SchemaSource = {
+    type: "object",
+    properties: {
+      status: {
+        type: "object",
+        properties: { phase: { type: "string" } },
+        "x-kubernetes-validations": [
+          {
+            rule: "!oldSelf.hasValue() || self.phase == oldSelf.value().phase",
+            optionalOldSelf: true,
+            messageExpression: "'was ' + oldSelf.value().phase",
+            message: "phase is fixed",
+          },
+        ],
+      },
+    },
+  };
+  const api = setup({ crds: [widgetCrd(withOld)] }).client.of(widgets);
+  const made = await api.create({ metadata: { ...ref } });
+  const first = await api.update({ ...made, status: { phase: "A" } }, "status");
+  const error = await refusal(api.update({ ...first, status: { phase: "B" } }, "status"));
+  expect(error.message).toBe('Widget.example.com "a" is invalid: status: Invalid value: "object": phase is fixed');
+});
+
 test("a write to the object keeps the status, whatever it says", async () => {
   const { api, object } = await inPhase(running);
   const updated = await api.update({ ...object, spec: { n: 2 }, status: { phase: "Pending" } });

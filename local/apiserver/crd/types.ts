@@ -38,7 +38,17 @@ export interface CustomResourceVersion {
     };
   };
   readonly selectableFields?: readonly { readonly jsonPath: string }[];
-  readonly additionalPrinterColumns?: readonly object[];
+  readonly additionalPrinterColumns?: readonly PrinterColumn[];
+}
+
+/** A column of `kubectl get`; priority above 0 is for `-o wide`. */
+export interface PrinterColumn {
+  readonly name: string;
+  readonly type: "string" | "integer" | "number" | "boolean" | "date";
+  readonly jsonPath: string;
+  readonly format?: string;
+  readonly description?: string;
+  readonly priority?: number;
 }
 
 /** One entry of `x-kubernetes-validations`. */

@@ -1,6 +1,5 @@
 import { type FieldError, required, typeInvalid } from "../field-errors.ts";
 import { getOwn, isObject, type JsonObject } from "../json.ts";
-import { validateListType } from "./list-types.ts";
 import type { SchemaNode } from "./schema.ts";
 
 /**
@@ -29,7 +28,7 @@ export function childPath(path: string, name: string): string {
   return path === "" ? name : `${path}.${name}`;
 }
 
-/** Path of a map entry: in brackets, because its key may hold anything. */
+/** Path of a map entry as rules and list types name it: in brackets, because its key may hold anything. */
 export function entryPath(path: string, key: string): string {
   return `${path}[${key}]`;
 }
@@ -75,5 +74,4 @@ function validateArray(node: SchemaNode, value: unknown[], old: unknown, path: s
     const before = Array.isArray(old) ? old : [];
     for (let i = 0; i < value.length; i++) validateNode(node.items, value[i], before[i], `${path}[${i}]`, errors);
   }
-  if (node.listType !== "atomic") validateListType(node, value, path, errors);
 }

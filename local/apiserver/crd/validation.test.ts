@@ -131,7 +131,7 @@ const refused: Record<string, Case> = {
   "too many items": {
     schema: object({ l: { type: "array", maxItems: 1, items: { type: "string" } } }),
     spec: { l: ["a", "b"] },
-    message: "spec.l: Too many: 2: must have at most 1 items",
+    message: "spec.l: Too many: 2: must have at most 1 item",
   },
   "too few items": {
     schema: object({ l: { type: "array", minItems: 1, items: { type: "string" } } }),
@@ -141,7 +141,7 @@ const refused: Record<string, Case> = {
   "too many members": {
     schema: object({ m: { type: "object", maxProperties: 1, additionalProperties: { type: "string" } } }),
     spec: { m: { a: "1", b: "2" } },
-    message: "spec.m: Too many: 2: must have at most 1 items",
+    message: "spec.m: Too many: 2: must have at most 1 item",
   },
   "too few members": {
     schema: object({ m: { type: "object", minProperties: 1, additionalProperties: { type: "string" } } }),
@@ -158,6 +158,21 @@ const refused: Record<string, Case> = {
     spec: { s: ["a", "b", "a"] },
     message: 'spec.s[2]: Duplicate value: "a"',
     causes: [{ reason: "FieldValueDuplicate", field: "spec.s[2]", message: 'Duplicate value: "a"' }],
+  },
+  "an item of a set three times, told once": {
+    schema: object({ s: { type: "array", "x-kubernetes-list-type": "set", items: { type: "string" } } }),
+    spec: { s: ["a", "a", "a"] },
+    message: 'spec.s[1]: Duplicate value: "a"',
+  },
+  "an item of a set inside a map": {
+    schema: object({
+      m: {
+        type: "object",
+        additionalProperties: { type: "array", "x-kubernetes-list-type": "set", items: { type: "integer" } },
+      },
+    }),
+    spec: { m: { "x.y": [1, 1] } },
+    message: "spec.m[x.y][1]: Duplicate value: 1",
   },
   "an item of a list map twice": {
     schema: object({
@@ -211,7 +226,7 @@ const refused: Record<string, Case> = {
     schema: object({ n: { type: "integer", allOf: [{ minimum: 1 }, { maximum: 3 }] } }),
     spec: { n: 5 },
     message:
-      '[<nil>: Invalid value: "": "spec.n" must validate all the schemas (allOf), spec.n: Invalid value: 5: spec.n in body should be less than or equal to 3]',
+      '[spec.n: Invalid value: 5: spec.n in body should be less than or equal to 3, <nil>: Invalid value: "": "spec.n" must validate all the schemas (allOf)]',
   },
   "an embedded resource without a type": {
     schema: object({ o: { type: "object", "x-kubernetes-embedded-resource": true } }),
@@ -335,6 +350,15 @@ const refused: Record<string, Case> = {
     message:
       "[spec.b: Required value, <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]",
   },
+  "rules wait until enumerations hold": {
+    schema: object(
+      { a: { type: "string", enum: ["x"] } },
+      { "x-kubernetes-validations": [{ rule: "false", message: "never" }] },
+    ),
+    spec: { a: "y" },
+    message:
+      '[spec.a: Unsupported value: "y": supported values: "x", <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]',
+  },
   "rules are evaluated beside errors of value": {
     schema: object(
       { a: { type: "integer", minimum: 5 } },
@@ -453,6 +477,52 @@ test("rules at the root see the name", async () => {
   });
   const error = await refusal(client.of(widgets).create({ metadata: { name: "abcd", namespace: "default" } }));
   expect(error.message).toBe('Widget.example.com "abcd" is invalid: <nil>: Invalid value: "object": name is too long');
+});
+
+test("a rule at the root may blame a field", async () => {
+  const { client } = setup({
+    crds: [
+      widgetCrd({
+        type: "object",
+        properties: { spec: { type: "object", properties: { a: { type: "integer" } } } },
+        "x-kubernetes-validations": [{ rule: "self.spec.a > 1", message: "too small", fieldPath: ".spec.a" }],
+      }),
+    ],
+  });
+  const error = await refusal(
+    client.of(widgets).create({ metadata: { name: "a", namespace: "default" }, spec: { a: 1 } }),
+  );
+  expect(error.message).toBe('Widget.example.com "a" is invalid: spec.a: Invalid value: "object": too small');
+});
+
+test("in a write to /status messages begin at the status, and fields do not", async () => {
+  const { client } = setup({
+    crds: [
+      widgetCrd({
+        type: "object",
+        properties: {
+          spec: { type: "object" },
+          status: {
+            type: "object",
+            required: ["phase"],
+            properties: {
+              phase: { type: "string", maxLength: 3 },
+              n: { type: "integer" },
+              set: { type: "array", "x-kubernetes-list-type": "set", items: { type: "string" } },
+            },
+          },
+        },
+      }),
+    ],
+  });
+  const api = client.of(widgets);
+  const made = await api.create({ metadata: { name: "a", namespace: "default" } });
+  const wrong = await refusal(api.update({ ...made, status: { n: "x", set: ["a", "a"] } }, "status"));
+  expect(wrong.message).toBe(
+    'Widget.example.com "a" is invalid: [status.phase: Required value, status.n: Invalid value: "string": n in body must be of type integer: "string", status.set[1]: Duplicate value: "a"]',
+  );
+  const type = await refusal(api.update({ ...made, status: [] as unknown as Widget["status"] & object }, "status"));
+  expect(type.message).toContain('status: Invalid value: "array"');
 });
 
 test("a schema may bound the name", async () => {

@@ -98,7 +98,6 @@ const serviceAccount = defineKind({
   kind: "ServiceAccount",
   plural: "serviceaccounts",
   shortNames: ["sa"],
-  unconditionalUpdate: false,
   returnsDeleted: true,
 });
 

@@ -17,6 +17,7 @@ export const namespaceKind = defineKind({
   namespaced: false,
   nameRule: "label",
   subresources: ["status", "finalize"],
+  returnsDeleted: true,
   selectable: ["status.phase"],
   admit: (draft) => ({
     ...draft,

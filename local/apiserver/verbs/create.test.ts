@@ -24,6 +24,14 @@ test("a second object of the same name is refused", async () => {
   });
 });
 
+test("an object that is being deleted is told as such", async () => {
+  const api = setup().client.of(widgets);
+  await api.create(widget("a", {}, { finalizers: ["example.com/x"] }));
+  await api.delete({ name: "a", namespace: "default" });
+  const error = await refusal(api.create(widget("a")));
+  expect(error.message).toBe('object is being deleted: widgets.example.com "a" already exists');
+});
+
 test("the same name in another namespace is another object", async () => {
   const { client } = setup();
   await client.of(namespaces).create({ metadata: { name: "other" } });
@@ -80,7 +88,14 @@ test("when every drawn name is taken the request fails", async () => {
   const { client } = setup({ random: { next: () => 0, uuid: () => "u" } });
   const api = client.of(widgets);
   await api.create(widget("run-bbbbb"));
-  expect((await refusal(api.create(widget("", {}, { generateName: "run-" })))).reason).toBe("AlreadyExists");
+  const error = await refusal(api.create(widget("", {}, { generateName: "run-" })));
+  expect(error.status).toMatchObject({
+    code: 409,
+    reason: "AlreadyExists",
+    message:
+      'widgets.example.com "run-bbbbb" already exists, the server was not able to generate a unique name for the object',
+    details: { retryAfterSeconds: 1 },
+  });
 });
 
 const unreadable: Record<string, { value: unknown; code: number; message: string | RegExp }> = {
@@ -191,6 +206,11 @@ const invalid: Record<string, { metadata: object; message: string }> = {
     metadata: { name: "a", finalizers: ["a b"] },
     message: 'metadata.finalizers: Invalid value: "a b": name part',
   },
+  "both finalizers of the garbage collector": {
+    metadata: { name: "a", finalizers: ["orphan", "foregroundDeletion"] },
+    message:
+      'metadata.finalizers: Invalid value: ["orphan","foregroundDeletion"]: finalizer orphan and foregroundDeletion cannot be both set',
+  },
   "an owner without a uid": {
     metadata: { name: "a", ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: "p" }] },
     message: 'metadata.ownerReferences.uid: Invalid value: "": must not be empty',
@@ -203,7 +223,7 @@ const invalid: Record<string, { metadata: object; message: string }> = {
         { apiVersion: "v1", kind: "Pod", name: "q", uid: "2", controller: true },
       ],
     },
-    message: 'Only one reference can have Controller set to true. Found "true" in references for p and q',
+    message: 'Only one reference can have Controller set to true. Found "true" in references for Pod/p and Pod/q',
   },
 };
 
@@ -248,7 +268,16 @@ test("fieldValidation=Ignore drops them silently", async () => {
 });
 
 test("fieldValidation takes no other word", async () => {
-  expect((await refusal(post(setup().server, typos, { fieldValidation: "Loose" }))).code).toBe(400);
+  const error = await refusal(post(setup().server, typos, { fieldValidation: "Loose" }));
+  expect(error.status).toMatchObject({
+    code: 422,
+    message:
+      'CreateOptions.meta.k8s.io "" is invalid: fieldValidation: Unsupported value: "Loose": supported values: "", "Ignore", "Strict", "Warn"',
+  });
+  const dry = await refusal(post(setup().server, typos, { dryRun: "Some" }));
+  expect(dry.message).toBe(
+    'CreateOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["Some"]: supported values: "All"',
+  );
 });
 
 test("a dry run checks everything and stores nothing", async () => {

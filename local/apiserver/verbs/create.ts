@@ -2,7 +2,7 @@ import type { Random } from "#kube/ports.ts";
 import { failure, StatusError } from "#kube/transport.ts";
 import { type Context, timestamp } from "../context.ts";
 import { checkUnknown, copyBody, decodeObject, decodingContext, readFieldValidation } from "../decode.ts";
-import { alreadyExists, badRequest, methodNotAllowed, namespaceTerminating, notFound } from "../errors.ts";
+import { alreadyExists, badRequest, methodNotAllowed, namespaceTerminating, noFreeName, notFound } from "../errors.ts";
 import { validateMetadata } from "../metadata.ts";
 import type { Answer, Draft, Kind, StoredObject, VerbRequest } from "../types.ts";
 import { admitWrite, encode, isDryRun, refuseInvalid } from "./prepare.ts";
@@ -19,8 +19,8 @@ export async function create(context: Context, request: VerbRequest): Promise<An
   const { target } = request;
   const { kind, namespace } = target;
   if (kind.namespaced && namespace === "") throw methodNotAllowed();
-  const mode = readFieldValidation(request.query.fieldValidation);
-  const dryRun = isDryRun(request.query);
+  const mode = readFieldValidation(request.query.fieldValidation, "CreateOptions");
+  const dryRun = isDryRun(request.query, "CreateOptions");
   const { draft, unknown } = decodeObject(kind, copyBody(request.body));
   const warnings = checkUnknown(unknown, mode, (text) => badRequest(`${decodingContext(kind)}${text}`));
   placeInNamespace(draft, kind, namespace);
@@ -42,7 +42,11 @@ export async function create(context: Context, request: VerbRequest): Promise<An
     await pending;
     checkNamespace(context, kind, namespace, name);
   }
-  if (context.storage.get({ resource: kind.resource, namespace, name }) !== undefined) throw alreadyExists(kind, name);
+  const existing = context.storage.get({ resource: kind.resource, namespace, name });
+  if (existing !== undefined) {
+    if (draws > 0) throw noFreeName(kind, name);
+    throw alreadyExists(kind, name, existing.metadata.deletionTimestamp !== undefined);
+  }
   const stored = dryRun ? (draft as unknown as StoredObject) : context.put(kind.resource, draft);
   return { code: 201, body: encode(target, stored), warnings };
 }
@@ -54,9 +58,7 @@ function placeInNamespace(draft: Draft, kind: Kind, namespace: string): void {
     return;
   }
   if (metadata.namespace !== undefined && metadata.namespace !== namespace) {
-    throw badRequest(
-      `the namespace of the provided object does not match the namespace sent on the request: ${JSON.stringify(metadata.namespace)} is not ${JSON.stringify(namespace)}`,
-    );
+    throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
   }
   metadata.namespace = namespace;
 }

@@ -19,7 +19,6 @@ test("deleting answers with a Status that names what went", async () => {
     apiVersion: "v1",
     metadata: {},
     status: "Success",
-    code: 200,
     details: { name: "a", group: "example.com", kind: "widgets", uid: object.metadata.uid },
   });
 });
@@ -144,6 +143,28 @@ test("the grace period of a Pod defaults to 30 s, may be given, and may only be 
   });
 });
 
+test("a period that is shortened into the past ends now, after one last second", async () => {
+  const made = setup();
+  const api = made.client.of(pods);
+  const at = { name: "p", namespace: "default" };
+  await onNode(made);
+  await api.delete(at);
+  made.clock.advance(20_000);
+  await api.delete(at, { gracePeriodSeconds: 10 });
+  expect((await api.get(at)).metadata).toMatchObject({
+    deletionTimestamp: "2026-01-01T00:00:20Z",
+    deletionGracePeriodSeconds: 1,
+  });
+});
+
+test("a negative period counts as one second", async () => {
+  const made = setup();
+  const at = { name: "p", namespace: "default" };
+  await onNode(made);
+  await made.client.of(pods).delete(at, { gracePeriodSeconds: -5 });
+  expect((await made.client.of(pods).get(at)).metadata.deletionGracePeriodSeconds).toBe(1);
+});
+
 test.each(["Succeeded", "Failed"] as const)("a %s Pod gets no grace", async (phase) => {
   const made = setup();
   const api = made.client.of(pods);
@@ -199,13 +220,17 @@ test("a collection is deleted by selector, each object by its own rules", async 
 });
 
 test.each([
-  [{ gracePeriodSeconds: "x" }, "gracePeriodSeconds"],
-  [{ propagationPolicy: "Sideways" }, "propagationPolicy"],
-  ["x", "DeleteOptions"],
-])("options that make no sense are refused: %j", async (body, message) => {
+  [{ gracePeriodSeconds: "x" }, 400, "gracePeriodSeconds"],
+  [
+    { propagationPolicy: "Sideways" },
+    422,
+    'DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Unsupported value: "Sideways": supported values: "Foreground", "Background", "Orphan", "nil"',
+  ],
+  ["x", 400, "DeleteOptions"],
+])("options that make no sense are refused: %j", async (body, code, message) => {
   const { server } = await one();
   const error = await refusal(server.handle({ method: "DELETE", path, body }));
-  expect(error.code).toBe(400);
+  expect(error.code).toBe(code);
   expect(error.message).toContain(message);
 });
 

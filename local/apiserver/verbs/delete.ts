@@ -1,7 +1,8 @@
 import type { ApiStatus } from "#api/meta.ts";
 import { type Context, keyOfObject, timestamp } from "../context.ts";
 import { copyBody } from "../decode.ts";
-import { badRequest, conflict, forbiddenRequest } from "../errors.ts";
+import { badRequest, conflict, forbiddenRequest, invalidOptions } from "../errors.ts";
+import { notSupported } from "../field-errors.ts";
 import { equalJson, isObject } from "../json.ts";
 import { compileSelectors } from "../selectors/match.ts";
 import type { Answer, Draft, Kind, StoredObject, VerbRequest } from "../types.ts";
@@ -26,7 +27,7 @@ export const foregroundFinalizer = "foregroundDeletion";
 /** DELETE of an object. */
 export async function remove(context: Context, request: VerbRequest): Promise<Answer> {
   const options = readDeleteOptions(request);
-  const dryRun = isDryRun(request.query);
+  const dryRun = isDryRun(request.query, "DeleteOptions");
   const { target } = request;
   for (;;) {
     const old = find(context, target);
@@ -56,7 +57,7 @@ export async function removeCollection(context: Context, request: VerbRequest): 
     if (!match(old)) continue;
     await admitWrite(context, request, "DELETE", undefined, old);
     const now = context.storage.get(keyOfObject(target.kind.resource, old));
-    if (now !== undefined && !isDryRun(query)) deleteObject(context, target.kind, now, options);
+    if (now !== undefined && !isDryRun(query, "DeleteOptions")) deleteObject(context, target.kind, now, options);
   }
   return answer;
 }
@@ -85,13 +86,13 @@ export function deleteObject(
   const held = finalizers.length > 0 || kind.holdsDeletion?.(old) === true;
 
   if (grace !== undefined) {
-    const start =
-      old.metadata.deletionTimestamp === undefined
-        ? now
-        : Date.parse(old.metadata.deletionTimestamp) - (old.metadata.deletionGracePeriodSeconds ?? 0) * 1000;
-    if (old.metadata.deletionTimestamp === undefined && metadata.generation !== undefined) metadata.generation += 1;
-    metadata.deletionTimestamp = timestamp(start + grace * 1000);
-    metadata.deletionGracePeriodSeconds = grace;
+    if (old.metadata.deletionTimestamp === undefined) {
+      if (metadata.generation !== undefined) metadata.generation += 1;
+      metadata.deletionTimestamp = timestamp(now + grace * 1000);
+      metadata.deletionGracePeriodSeconds = grace;
+    } else {
+      shortenGrace(draft, grace, now);
+    }
   } else if (held) {
     markDeleting(draft, now);
   }
@@ -112,8 +113,8 @@ export function deleteObject(
 function graceOf(kind: Kind, old: StoredObject, options: DeleteOptions): number | "pending" | undefined {
   if (kind.gracePeriod === undefined) return undefined;
   if (old.metadata.deletionTimestamp === undefined) return kind.gracePeriod(old, options.gracePeriodSeconds);
-  const current = old.metadata.deletionGracePeriodSeconds;
-  if (current === undefined) return undefined;
+  const current = old.metadata.deletionGracePeriodSeconds ?? 0;
+  if (current === 0) return undefined; // only finalizers keep it
   if (options.gracePeriodSeconds === undefined || options.gracePeriodSeconds >= current) return "pending";
   return options.gracePeriodSeconds;
 }
@@ -132,6 +133,15 @@ function collectionFinalizers(old: StoredObject, options: DeleteOptions): string
   if (policy === "Orphan") return [...others, orphanFinalizer];
   if (policy === "Foreground") return [...others, foregroundFinalizer];
   return others;
+}
+
+/** Moves the end of a deletion forward, counted from its beginning, but not into the past. */
+function shortenGrace({ metadata }: Draft, grace: number, now: number): void {
+  const begun = Date.parse(metadata.deletionTimestamp ?? "") - (metadata.deletionGracePeriodSeconds ?? 0) * 1000;
+  const end = begun + grace * 1000;
+  metadata.deletionTimestamp = timestamp(Math.max(end, now));
+  // What is over already still leaves somebody a moment to notice, unless none at all was asked for.
+  metadata.deletionGracePeriodSeconds = end < now && grace !== 0 ? 1 : grace;
 }
 
 function markDeleting(draft: Draft, now: number): void {
@@ -174,12 +184,12 @@ function readDeleteOptions(request: VerbRequest): DeleteOptions {
     policy !== "Foreground" &&
     policy !== "Orphan"
   ) {
-    throw badRequest(
-      `propagationPolicy: Unsupported value: ${JSON.stringify(policy)}: supported values: "Background", "Foreground", "Orphan"`,
-    );
+    const supported = ["Foreground", "Background", "Orphan", "nil"];
+    throw invalidOptions("DeleteOptions", [notSupported("propagationPolicy", policy, supported)]);
   }
   return {
-    ...(typeof seconds === "number" ? { gracePeriodSeconds: seconds } : {}),
+    // A negative period counts as one second, as on the real server.
+    ...(typeof seconds === "number" ? { gracePeriodSeconds: seconds < 0 ? 1 : seconds } : {}),
     ...(typeof policy === "string" ? { propagationPolicy: policy } : {}),
     ...(isObject(preconditions)
       ? { preconditions: { ...textOf(preconditions, "uid"), ...textOf(preconditions, "resourceVersion") } }
@@ -196,7 +206,8 @@ function textOf(source: Record<string, unknown>, key: "uid" | "resourceVersion")
   return typeof value === "string" ? { [key]: value } : {};
 }
 
-function deletedStatus(kind: Kind, object: StoredObject): ApiStatus {
+/** Without a code, unlike failures. */
+function deletedStatus(kind: Kind, object: StoredObject): Omit<ApiStatus, "code"> {
   return {
     kind: "Status",
     apiVersion: "v1",
@@ -208,6 +219,5 @@ function deletedStatus(kind: Kind, object: StoredObject): ApiStatus {
       kind: kind.plural,
       uid: object.metadata.uid,
     },
-    code: 200,
   };
 }

@@ -167,12 +167,18 @@ const refused: Record<string, { query: Record<string, string>; code: number; mes
   "a version of the future": {
     query: { resourceVersion: "999999" },
     code: 504,
-    message: "Too large resource version: 999999, current:",
+    message: "Timeout: Too large resource version: 999999, current:",
   },
   "a rule without a version": {
     query: { resourceVersionMatch: "Exact" },
-    code: 400,
-    message: "resourceVersionMatch is forbidden unless resourceVersion is provided",
+    code: 422,
+    message:
+      'ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided',
+  },
+  "a rule that does not exist": {
+    query: { resourceVersion: "1", resourceVersionMatch: "Nearly" },
+    code: 422,
+    message: 'resourceVersionMatch: Unsupported value: "Nearly": supported values: "Exact", "NotOlderThan", ""',
   },
 };
 

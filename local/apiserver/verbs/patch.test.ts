@@ -139,8 +139,20 @@ const refused: Record<string, { type: string; body: unknown; code: number; messa
   "a merge patch that takes the kind away": {
     type: "application/merge-patch+json",
     body: { kind: null },
-    code: 400,
+    code: 422,
     message: "Object 'Kind' is missing",
+  },
+  "a merge patch that makes a label a number": {
+    type: "application/merge-patch+json",
+    body: { metadata: { labels: { x: 1 } } },
+    code: 422,
+    message: ' "" is invalid: patch: Invalid value: ',
+  },
+  "a JSON patch of more than 10,000 operations": {
+    type: "application/json-patch+json",
+    body: Array.from({ length: 10_001 }, () => ({ op: "test", path: "/kind", value: "Widget" })),
+    code: 413,
+    message: "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001",
   },
   "a merge patch of the name": {
     type: "application/merge-patch+json",

@@ -1,11 +1,11 @@
 import { isObject, mergePatch } from "#kube/json.ts";
-import type { StatusError } from "#kube/transport.ts";
+import { StatusError } from "#kube/transport.ts";
 import type { Context } from "../context.ts";
-import { checkUnknown, copyBody, decodeObject, readFieldValidation } from "../decode.ts";
-import { badRequest, invalidPatch, patchRejected, unsupportedMediaType } from "../errors.ts";
+import { checkUnknown, copyBody, type Decoded, decodeObject, readFieldValidation } from "../decode.ts";
+import { badRequest, invalidPatch, patchRejected, requestTooLarge, unsupportedMediaType } from "../errors.ts";
 import { invalid } from "../field-errors.ts";
 import { applyJsonPatch, PatchApplyError, PatchSyntaxError, parseJsonPatch } from "../patch/json-patch.ts";
-import type { Answer, VerbRequest } from "../types.ts";
+import type { Answer, Kind, VerbRequest } from "../types.ts";
 import { encode } from "./prepare.ts";
 import { mutate } from "./update.ts";
 
@@ -14,15 +14,18 @@ type Patch = (current: unknown) => unknown;
 /** PATCH of an object or of its status, as merge patch or JSON patch. */
 export async function patch(context: Context, request: VerbRequest): Promise<Answer> {
   const { target } = request;
-  const mode = readFieldValidation(request.query.fieldValidation);
+  const mode = readFieldValidation(request.query.fieldValidation, "PatchOptions");
   const apply = readPatch(request);
   return mutate(context, request, (old) => {
     const patched = patchedBody(apply, encode(target, old));
-    const { draft, unknown } = decodeObject(target.kind, copyBody(patched));
-    const warnings = checkUnknown(unknown, mode, (text) => strictPatch(patched, text));
+    const { draft, unknown } = decodePatched(target.kind, patched);
+    const warnings = checkUnknown(unknown, mode, (text) => unusablePatch(patched, text));
     return { draft, warnings };
   });
 }
+
+/** Operations of one JSON patch that the real server takes. */
+const maxOperations = 10_000;
 
 /** Only these are accepted; which of them a kind takes is the same for all kinds. */
 const acceptedTypes = ["application/json-patch+json", "application/merge-patch+json"];
@@ -41,6 +44,10 @@ export function readPatch(request: Pick<VerbRequest, "body" | "contentType">): P
     }
     case "application/json-patch+json": {
       const operations = readOperations(copyBody(request.body));
+      if (operations.length > maxOperations) {
+        const why = `The allowed maximum operations in a JSON patch is ${maxOperations}, got ${operations.length}`;
+        throw requestTooLarge(why);
+      }
       return (current) => applyJsonPatch(current, operations);
     }
     default:
@@ -67,6 +74,16 @@ export function patchedBody(apply: Patch, current: unknown): unknown {
   }
 }
 
-function strictPatch(patched: unknown, text: string): StatusError {
+/** What cannot be read of the result is the fault of the patch, not of the request. */
+function decodePatched(kind: Kind, patched: unknown): Decoded {
+  try {
+    return decodeObject(kind, copyBody(patched));
+  } catch (error) {
+    if (error instanceof StatusError && error.code === 400) throw unusablePatch(patched, error.message);
+    throw error;
+  }
+}
+
+function unusablePatch(patched: unknown, text: string): StatusError {
   return invalidPatch([invalid("patch", JSON.stringify(patched), text)]);
 }

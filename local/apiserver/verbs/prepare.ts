@@ -1,7 +1,7 @@
 import { admit } from "../admission.ts";
 import type { Context } from "../context.ts";
-import { badRequest, invalidObject } from "../errors.ts";
-import type { FieldError } from "../field-errors.ts";
+import { invalidObject, invalidOptions } from "../errors.ts";
+import { type FieldError, notSupported } from "../field-errors.ts";
 import { equalJson, freezeJson, shareJson } from "../json.ts";
 import { inheritMetadata, validateMetadata, validateMetadataUpdate } from "../metadata.ts";
 import type { Draft, ReadonlyDraft, StoredObject, Target, VerbRequest } from "../types.ts";
@@ -16,13 +16,16 @@ export function refuseInvalid(target: Target, name: string, errors: readonly Fie
   if (errors.length > 0) throw invalidObject(target.kind, name, errors);
 }
 
-/** Whether the write is only rehearsed (`dryRun=All`). */
-export function isDryRun(query: VerbRequest["query"]): boolean {
+/**
+ * Whether the write is only rehearsed (`dryRun=All`).
+ *
+ * @param options what the parameters of the verb are called, e.g. `CreateOptions`.
+ * @throws StatusError 422 for any other word.
+ */
+export function isDryRun(query: VerbRequest["query"], options: string): boolean {
   const { dryRun } = query;
   if (dryRun === undefined || dryRun === "") return false;
-  if (dryRun !== "All") {
-    throw badRequest(`dryRun: Unsupported value: ${JSON.stringify(dryRun)}: supported values: "All"`);
-  }
+  if (dryRun !== "All") throw invalidOptions(options, [notSupported("dryRun", [dryRun], ["All"])]);
   return true;
 }
 

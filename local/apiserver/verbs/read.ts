@@ -1,5 +1,6 @@
 import { type Context, keyOfObject } from "../context.ts";
-import { badRequest, expired, notFound, versionTooLarge } from "../errors.ts";
+import { badRequest, expired, invalidOptions, notFound, versionTooLarge } from "../errors.ts";
+import { forbidden, notSupported } from "../field-errors.ts";
 import { compileSelectors, matchAll } from "../selectors/match.ts";
 import { listAt } from "../snapshot.ts";
 import type { StorageKey } from "../storage.ts";
@@ -96,9 +97,11 @@ function readPage(context: Context, request: VerbRequest, limit: number): Contin
     return decodeContinue(query.continue);
   }
   if (match !== "" && version === "") {
-    throw badRequest(
-      "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided",
-    );
+    const why = "resourceVersionMatch is forbidden unless resourceVersion is provided";
+    throw invalidOptions("ListOptions", [forbidden("resourceVersionMatch", why)]);
+  }
+  if (match !== "" && match !== "Exact" && match !== "NotOlderThan") {
+    throw invalidOptions("ListOptions", [notSupported("resourceVersionMatch", match, ["Exact", "NotOlderThan", ""])]);
   }
   if (version === "" || version === "0") return { revision: current, after: undefined };
   const revision = readVersion(version);

@@ -39,8 +39,8 @@ test("a custom object is not overwritten without a version", async () => {
   expect(error.status).toMatchObject({
     code: 422,
     message:
-      'Widget.example.com "a" is invalid: metadata.resourceVersion: Invalid value: 0x0: must be specified for an update',
-    details: { causes: [{ reason: "FieldValueInvalid", field: "metadata.resourceVersion" }] },
+      'widgets.example.com "a" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update',
+    details: { kind: "widgets", causes: [{ reason: "FieldValueInvalid", field: "metadata.resourceVersion" }] },
   });
 });
 
@@ -127,10 +127,6 @@ test("the status endpoint of a built-in kind takes labels too, but no spec and n
 });
 
 const immutable: Record<string, { metadata: object; message: string }> = {
-  creationTimestamp: {
-    metadata: { creationTimestamp: "2001-01-01T00:00:00Z" },
-    message: 'metadata.creationTimestamp: Invalid value: "2001-01-01T00:00:00Z": field is immutable',
-  },
   deletionTimestamp: {
     metadata: { deletionTimestamp: "2001-01-01T00:00:00Z" },
     message: 'metadata.deletionTimestamp: Invalid value: "2001-01-01T00:00:00Z": field is immutable',
@@ -145,6 +141,20 @@ test.each(Object.entries(immutable))("metadata.%s cannot be changed", async (_, 
   const { api, object } = await one();
   const error = await refusal(api.update({ ...object, metadata: { ...object.metadata, ...metadata } }));
   expect(error.message).toBe(`Widget.example.com "a" is invalid: ${message}`);
+});
+
+test("a changed creationTimestamp, and on a leaving object a changed deletionTimestamp, is ignored", async () => {
+  const { api, object } = await one();
+  const time = "2001-01-01T00:00:00Z";
+  const updated = await api.update({
+    ...object,
+    metadata: { ...object.metadata, creationTimestamp: time, finalizers: ["a/b"] },
+  });
+  expect(updated.metadata.creationTimestamp).toBe(object.metadata.creationTimestamp);
+  await api.delete(ref);
+  const leaving = await api.get(ref);
+  const kept = await api.update({ ...leaving, metadata: { ...leaving.metadata, deletionTimestamp: time } });
+  expect(kept).toEqual(leaving);
 });
 
 test("another uid is another object: a conflict in a PUT, immutable in a patch", async () => {

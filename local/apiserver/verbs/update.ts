@@ -1,7 +1,6 @@
 import { type Context, keyOfObject } from "../context.ts";
 import { checkUnknown, copyBody, decodeObject, decodingContext, readFieldValidation } from "../decode.ts";
-import { badRequest, conflict, invalidObject, modified } from "../errors.ts";
-import { invalid } from "../field-errors.ts";
+import { badRequest, conflict, missingVersion, modified } from "../errors.ts";
 import type { Answer, Draft, StoredObject, Target, VerbRequest } from "../types.ts";
 import { admitWrite, encode, isDryRun, prepareUpdate } from "./prepare.ts";
 import { find } from "./read.ts";
@@ -19,7 +18,7 @@ const maxAttempts = 5;
 export async function update(context: Context, request: VerbRequest): Promise<Answer> {
   const { target } = request;
   const { kind, name = "" } = target;
-  const mode = readFieldValidation(request.query.fieldValidation);
+  const mode = readFieldValidation(request.query.fieldValidation, "UpdateOptions");
   const { draft, unknown } = decodeObject(kind, copyBody(request.body));
   const warnings = checkUnknown(unknown, mode, (text) => badRequest(`${decodingContext(kind)}${text}`));
   checkIdentity(target, draft);
@@ -69,7 +68,7 @@ export async function mutate(
   compute: (old: StoredObject) => Desired,
 ): Promise<Answer> {
   const { target } = request;
-  const dryRun = isDryRun(request.query);
+  const dryRun = isDryRun(request.query, "UpdateOptions");
   for (let attempt = 1; ; attempt++) {
     const old = find(context, target);
     const { draft, warnings } = compute(old);
@@ -93,9 +92,7 @@ function checkVersion(target: Target, draft: Draft, old: StoredObject): void {
   const { resourceVersion } = draft.metadata;
   if (resourceVersion === undefined || resourceVersion === "0") {
     if (kind.unconditionalUpdate) return;
-    throw invalidObject(kind, old.metadata.name, [
-      { ...invalid("metadata.resourceVersion", 0, ""), body: "Invalid value: 0x0: must be specified for an update" },
-    ]);
+    throw missingVersion(kind, old.metadata.name);
   }
   if (resourceVersion !== old.metadata.resourceVersion) throw modified(kind, old.metadata.name);
 }

@@ -1,7 +1,8 @@
 import { failure } from "#kube/transport.ts";
 import type { Context } from "../context.ts";
-import { badRequest, versionTooLarge } from "../errors.ts";
+import { badRequest, invalidOptions, versionTooLarge } from "../errors.ts";
 import type { WatchFault } from "../faults.ts";
+import { forbidden } from "../field-errors.ts";
 import { compileSelectors } from "../selectors/match.ts";
 import type { VerbRequest } from "../types.ts";
 import { eventFor, type Subscription } from "../watch-hub.ts";
@@ -114,9 +115,8 @@ function startOf(query: VerbRequest["query"], current: number): Start {
   const version = query.resourceVersion ?? "";
   const streamsList = isTrue(query.sendInitialEvents);
   if (streamsList && query.resourceVersionMatch !== "NotOlderThan") {
-    throw badRequest(
-      "sendInitialEvents: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-    );
+    const why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+    throw invalidOptions("ListOptions", [forbidden("resourceVersionMatch", why)]);
   }
   if (version === "" || version === "0") {
     // `sendInitialEvents=false` starts at the present, unset sends what exists first
