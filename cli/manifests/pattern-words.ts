@@ -12,11 +12,16 @@ const words: ReadonlyMap<string, string> = new Map([
 
 const mismatch = /^(Invalid value: .*?): \S+ in body should match '(.*)'$/s;
 
+/** Names that Kubernetes checks itself, with the pattern behind the words of its message. */
+const badName = /^(Invalid value: .*?): a lowercase RFC 1123 (subdomain|label) must consist of /s;
+
 /** The message of the API server about a text that does not match its pattern, with words for the pattern where there are some. */
 export function inWords(message: string): { readonly message: string; readonly advice?: string } {
   const [, what, pattern = ""] = mismatch.exec(message) ?? [];
-  const advice = words.get(pattern);
-  return what === undefined || advice === undefined ? { message } : { message: lowerFirst(what), advice };
+  const [, whatName, rule] = badName.exec(message) ?? [];
+  const advice = words.get(rule === undefined ? pattern : patterns[rule as "subdomain" | "label"]);
+  const subject = what ?? whatName;
+  return subject === undefined || advice === undefined ? { message } : { message: lowerFirst(subject), advice };
 }
 
 const lowerFirst = (text: string) => `${text.charAt(0).toLowerCase()}${text.slice(1)}`;

@@ -11,6 +11,9 @@ const unknownField = /unknown field "((?:[^"\\]|\\.)*)"/g;
 /** Words of field.Error that say nothing beyond what follows them. */
 const emptyWords = /^(Forbidden|Invalid value: "object"): /;
 
+/** What the API server adds when it leaves rules out because of the other problems; it goes without saying. */
+const unchecked = "some validation rules were not checked";
+
 /** The answer of the API server to an object that it will not have, as problems of the file that the object comes from. */
 export function refusalProblems(manifest: Manifest, error: unknown): Problem[] {
   const { file, at } = manifest;
@@ -21,7 +24,7 @@ export function refusalProblems(manifest: Manifest, error: unknown): Problem[] {
     advice,
   });
   if (!(error instanceof StatusError)) throw error;
-  const causes = error.status.details?.causes ?? [];
+  const causes = (error.status.details?.causes ?? []).filter(({ message }) => !message?.includes(unchecked));
   if (error.code === 422 && causes.length > 0) {
     return causes.map(({ field = "", message: text = error.message }) => {
       const { message, advice } = inWords(text.replace(emptyWords, ""));
