@@ -124,11 +124,19 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     let outcome: Outcome = { kind: "failed" };
     try {
       outcome = await write(task, { client, clock, logger, informer: caches.runs, signal: stopping.signal, onTrouble });
-      if (outcome.kind === "written") troubles = 0;
+      if (outcome.kind === "written") {
+        troubles = 0;
+        tell(task);
+      }
     } catch (error) {
       logger.error("a write ended in an unexpected way", { run: task.run.key, error });
     }
     engine.finished(task, outcome);
+  }
+
+  function tell({ run, intent }: Task): void {
+    if (intent.kind === "takeBack") logger.warn("scheduler: taken back, its Pod did not claim it", { run: run.key });
+    else logger.debug(`scheduler: ${intent.kind}`, { run: run.key, ...intent });
   }
 
   /** The API server is ill or asks for patience: everybody waits, or every Pending Run would try in its turn. */

@@ -1,4 +1,4 @@
-import { explain, noRefusals, type Waiting } from "./explain.ts";
+import { explain, noRefusals, refusedByLabels, type Waiting } from "./explain.ts";
 import type { Plugins, Refusal, Verdict } from "./framework.ts";
 import { load, type Slot } from "./slot.ts";
 import { podsOfCohort, type Snapshot, takeSnapshot, type World } from "./snapshot.ts";
@@ -13,8 +13,8 @@ export const maxCompared = 64;
 export type Decision =
   | { readonly kind: "place"; readonly slot: Slot }
   | ({ readonly kind: "wait" } & Waiting)
-  /** None of the Pods that were to be tried takes it; the others were not asked. */
-  | { readonly kind: "refused" };
+  /** None of the Pods that were to be tried takes it; the others were not asked. `byLabels` as in {@link Waiting}. */
+  | { readonly kind: "refused"; readonly byLabels: boolean };
 
 /**
  * Chooses a Pod for a Run, or says why there is none and what could change that. Pure: the caller reserves.
@@ -41,7 +41,8 @@ export function decide(run: Workload, world: World, plugins: Plugins, only?: rea
   }
   const slot = best(plugins, run, fitting, snapshot);
   if (slot !== undefined) return { kind: "place", slot };
-  return only === undefined ? { kind: "wait", ...explain(run, snapshot, { counts, holdable }) } : { kind: "refused" };
+  if (only === undefined) return { kind: "wait", ...explain(run, snapshot, { counts, holdable }) };
+  return { kind: "refused", byLabels: refusedByLabels(counts.keys()) };
 }
 
 function firstVerdict(plugins: Plugins, run: Workload, pod: Slot, snapshot: Snapshot): Verdict {

@@ -165,6 +165,41 @@ test("changed labels count: a Run that waits is kept off no longer, one that is 
   expect(podOf(c, "a")).toBe("p");
 });
 
+test("one that is kept off a freed Pod by its labels does not stand in the way of those behind it", () => {
+  const c = cluster({ p: 2 });
+  for (const name of ["one", "two", "a", "b"]) create(c, name, name === "a" ? { labels: { team: "x" } } : {});
+  c.settle();
+  expect(["one", "two", "a", "b"].map((name) => podOf(c, name))).toEqual(["p", "p", undefined, undefined]);
+  create(c, "hermit", { spec: { priority: 5, ...requires(undefined, { team: "x" }) } });
+  end(c, "one");
+  c.settle();
+  end(c, "two");
+  c.settle();
+  expect(["hermit", "a", "b"].map((name) => podOf(c, name))).toEqual(["p", undefined, "p"]);
+  end(c, "hermit");
+  c.settle();
+  expect(podOf(c, "a")).toBe("p");
+});
+
+test("many assignments that lie are all taken back, also those that are touched meanwhile", () => {
+  const c = cluster({ p: 9, q: 9 });
+  for (let i = 0; i < 6; i++) create(c, `r${i}`);
+  c.settle();
+  c.time += claimMs;
+  const first = c.engine.next(true);
+  expect(first).toMatchObject({ intent: { kind: "takeBack" } });
+  for (let i = 0; i < 6; i++) {
+    const run = c.runs.truth.get(`ns/r${i}`);
+    if (run === undefined) throw new Error("no Run");
+    const metadata = { ...run.metadata, annotations: { note: "x" }, resourceVersion: c.version() };
+    c.runs.set({ ...run, metadata });
+  }
+  c.deliver();
+  if (first !== undefined && first !== "more") c.perform(first);
+  c.elapse(2000);
+  expect(c.counters.written.takeBack).toBe(6);
+});
+
 test("Runs that a workspace binds to a full Pod do not keep others from free ones", () => {
   const c = cluster({ p: 1, q: 1 });
   c.workspaces.set(makeWorkspace("ws", { phase: "Bound", runtime: "bash", boundPod: "p", boundPodUID: "uid-p" }));

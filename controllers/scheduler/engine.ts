@@ -237,7 +237,7 @@ export class Engine implements Waker {
 
   #unqueue(uid: string): void {
     this.#sleeping.delete(uid);
-    this.#urgent.delete(uid);
+    if (this.#urgent.get(uid)?.kind !== "takeBack") this.#urgent.delete(uid); // that one is no matter of the queue
     this.#reports.forget(uid);
     if (this.#queue.remove(uid) !== undefined) this.#unhold(uid);
   }
@@ -254,7 +254,7 @@ export class Engine implements Waker {
     }
     const decision = this.#decide(run, pods);
     if (decision.kind === "refused") {
-      cls.hints.clear();
+      if (!decision.byLabels || !this.#separate(entry)) cls.hints.clear();
       return undefined;
     }
     if (decision.kind === "wait") {
@@ -299,15 +299,19 @@ export class Engine implements Waker {
   #block(entry: Entry, waiting: Waiting): void {
     const { run, cls } = entry;
     if (cls === undefined) return;
-    if (waiting.byLabels && cls.key !== classKey(run, true)) {
-      this.#queue.separate(entry); // the others of the class have other labels and may do better
-      return;
-    }
+    if (waiting.byLabels && this.#separate(entry)) return;
     this.#queue.block(entry, waiting);
     this.#reports.blocked(cls, waiting, this.#times.monotonic());
     if (entry.overtaken < maxOvertaken || waiting.hopeless) return;
     const held = this.#ledger.heldBy(run.uid);
     if (held === undefined && waiting.holdable !== undefined) this.#ledger.hold(run, waiting.holdable);
+  }
+
+  /** A Run that is refused for its labels leaves a class whose others have other labels and may do better. */
+  #separate(entry: Entry): boolean {
+    if (entry.cls?.key === classKey(entry.run, true)) return false;
+    this.#queue.separate(entry);
+    return true;
   }
 
   #nextReport(): Task | undefined {
@@ -343,6 +347,7 @@ export class Engine implements Waker {
 
   #left(uid: string): void {
     this.#unqueue(uid);
+    this.#urgent.delete(uid);
     this.#workloads.delete(uid);
     this.#pauses.forget(uid);
     this.#claims.forget(uid);

@@ -43,6 +43,12 @@ const maxPodTopics = 8;
 
 const unasked = "without a Run that the required affinity names";
 
+/** Whether some Pod refused the Run because of its labels. */
+export function refusedByLabels(refusals: Iterable<Refusal>): boolean {
+  for (const { byLabels } of refusals) if (byLabels === true) return true;
+  return false;
+}
+
 /** Turns what the Pods said into one reason, one sentence and the events to wait for. */
 export function explain(run: Workload, snapshot: Snapshot, refusals: Refusals): Waiting {
   const { runtime, workspace, pool } = snapshot;
@@ -58,7 +64,7 @@ export function explain(run: Workload, snapshot: Snapshot, refusals: Refusals): 
   }
 
   const { reason, lasting, tally } = summarize(pool.size, refusals, workspace !== undefined);
-  const byLabels = [...refusals.counts.keys()].some((refusal) => refusal.byLabels === true);
+  const byLabels = refusedByLabels(refusals.counts.keys());
   const topics =
     workspace === undefined ? poolTopics(snapshot) : [workspaceTopic(workspace.name), podTopic(workspace.slot.key)];
   const { required, requiredAnti } = run.affinity;
