@@ -149,8 +149,9 @@ export function methodNotAllowed(): StatusError {
 }
 
 /** The body is in a form that is not read here. */
-export function unsupportedMediaType(accepted: readonly string[]): StatusError {
-  const message = `the body of the request was in an unknown format - accepted media types include: ${accepted.join(", ")}`;
+export function unsupportedMediaType(accepted: readonly string[], advice?: string): StatusError {
+  const known = `the body of the request was in an unknown format - accepted media types include: ${accepted.join(", ")}`;
+  const message = advice === undefined ? known : `${known}: ${advice}`;
   return new StatusError(failure(415, "UnsupportedMediaType", message));
 }
 

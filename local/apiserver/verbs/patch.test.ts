@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { serviceAccounts } from "#kube/builtin.ts";
 import { refusal, setup, type Widget, widget, widgetCrd, widgets } from "../testing/setup.ts";
 
 const ref = { name: "a", namespace: "default" };
@@ -194,4 +195,27 @@ test("a member called __proto__ harms nobody", async () => {
   expect(Object.keys(patched.spec ?? {})).toContain("__proto__");
   expect(Object.hasOwn({}, "polluted")).toBe(false);
   expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
+});
+
+test("a strategic merge patch merges lists of built-in kinds, and is refused for custom ones", async () => {
+  const { client, api } = await one();
+  const type = "application/strategic-merge-patch+json";
+  const accounts = client.of(serviceAccounts);
+  await accounts.create({ metadata: { name: "b", namespace: "default", finalizers: ["example.com/a"] } });
+  const patched = await accounts.patch(
+    { name: "b", namespace: "default" },
+    { metadata: { finalizers: ["example.com/b"] } },
+    { type },
+  );
+  expect(patched.metadata.finalizers).toEqual(["example.com/a", "example.com/b"]);
+  const error = await refusal(api.patch(ref, { spec: {} }, { type }));
+  expect(error).toMatchObject({ code: 415, message: expect.not.stringContaining("strategic") });
+});
+
+test("server-side apply is refused with what to do instead", async () => {
+  const { server } = await one();
+  const path = "/apis/example.com/v1/namespaces/default/widgets/a";
+  const contentType = "application/apply-patch+yaml";
+  const error = await refusal(server.handle({ method: "PATCH", path, contentType, body: {} }));
+  expect(error).toMatchObject({ code: 415, message: expect.stringContaining("without --server-side") });
 });
