@@ -45,6 +45,7 @@ export function addRun(local: Command, env: Environment, end: (code: ExitCode) =
     )
     .option("--verbose", "show the log of the cluster, too")
     .addHelpText("after", examples)
+    .showHelpAfterError("     See krt local run --help.")
     .action(async (paths: string[], flags: Flags) => {
       const { execute } = await import("./execute.ts");
       const { namespace, follow = false, keep = false, verbose = false, timeout } = flags;
