@@ -1,6 +1,8 @@
 /** Where a local cluster keeps things, below its state directory. Names only, nothing is made here. */
 export interface NodeLayout {
   readonly stateDirectory: string;
+  /** The directories of all Pods, by UID. */
+  readonly pods: string;
   /** Everything of one Pod. */
   podDirectory(podUid: string): string;
   /** Directory that stands for a volume that lives as long as its Pod. */
@@ -14,9 +16,11 @@ export interface NodeLayout {
 }
 
 export function nodeLayout(stateDirectory: string): NodeLayout {
-  const podDirectory = (uid: string) => `${stateDirectory}/pods/${uid}`;
+  const pods = `${stateDirectory}/pods`;
+  const podDirectory = (uid: string) => `${pods}/${uid}`;
   return {
     stateDirectory,
+    pods,
     podDirectory,
     podVolume: (uid, volume) => `${podDirectory(uid)}/${volume}`,
     claim: (namespace, name) => `${stateDirectory}/claims/${namespace}/${name}`,

@@ -2,7 +2,7 @@ import { keyOf } from "#api/meta.ts";
 import { type Pod, type PodStatus, persistentVolumeClaims, pods } from "#kube/builtin.ts";
 import { createController } from "#kube/controller.ts";
 import { createInformer } from "#kube/informer.ts";
-import { done, type Outcome } from "#kube/outcome.ts";
+import { after, done, type Outcome } from "#kube/outcome.ts";
 import type { Clock, Logger, Random } from "#kube/ports.ts";
 import type { Client } from "#kube/resource.ts";
 import { isConflict, isNotFound } from "#kube/transport.ts";
@@ -30,6 +30,8 @@ export interface NodeDeps {
 export interface Directories {
   make(path: string): void;
   remove(path: string): Promise<void>;
+  /** Names in a directory; none when it does not exist. */
+  list(path: string): Promise<readonly string[]>;
 }
 
 export interface LocalNode {
@@ -54,6 +56,8 @@ export function createNode(deps: NodeDeps): LocalNode {
   const claims = createInformer(client, persistentVolumeClaims, { clock, random, logger });
   const runners = new Map<string, PodRunner>();
   const keyOfUid = new Map<string, string>();
+  /** Pods that ran under an earlier process of ours, by UID. */
+  const orphans = new Set<string>();
   const controller = createController({ name: "local-node", reconcile, clock, random, logger, workers: 8 });
 
   informer.onChange((old, next) => {
@@ -68,8 +72,10 @@ export function createNode(deps: NodeDeps): LocalNode {
   async function reconcile(key: string): Promise<Outcome> {
     const pod = informer.get(key);
     await endOthers(key, pod?.metadata.uid);
-    if (pod === undefined || pod.status?.phase === "Failed" || pod.status?.phase === "Succeeded") return done;
+    if (pod === undefined) return done;
+    if (orphans.has(pod.metadata.uid ?? "")) return endOrphan(pod);
     if (pod.metadata.deletionTimestamp !== undefined) return terminate(pod);
+    if (pod.status?.phase === "Failed" || pod.status?.phase === "Succeeded") return done;
     const runner = runners.get(pod.metadata.uid ?? "") ?? start(key, pod);
     if (runner instanceof PodRunner) return write(pod, runningStatus(pod, runner, clock.now()));
     return write(pod, waitingStatus(pod, runner, clock.now()));
@@ -163,12 +169,31 @@ export function createNode(deps: NodeDeps): LocalNode {
     },
   };
 
-  /** Pods that ran under an earlier process of ours are over: their processes went with it. */
+  /** What an earlier process of ours left: Pods that are over, because their processes went with it, and directories. */
   async function adopt(): Promise<void> {
+    const known = new Set<string>();
     for (const pod of informer.values()) {
-      if (pod.spec.nodeName === undefined || pod.metadata.deletionTimestamp !== undefined) continue;
-      await deps.processes.endPod(pod.metadata.uid ?? "");
-      if (pod.status?.phase === "Running") await write(pod, failedStatus(pod, clock.now()));
+      const { uid = "" } = pod.metadata;
+      known.add(uid);
+      if (pod.spec.nodeName === undefined) continue;
+      orphans.add(uid);
+      keyOfUid.set(uid, keyOf(pod));
     }
+    for (const uid of await deps.directories.list(deps.layout.pods)) if (!known.has(uid)) await endLeftover(uid);
+  }
+
+  /** A Pod that was removed while nobody was here. */
+  async function endLeftover(uid: string): Promise<void> {
+    await deps.processes.endPod(uid);
+    await deps.directories.remove(deps.layout.podDirectory(uid));
+  }
+
+  /** A part of the pass over its Pod, so that a write that fails is tried again. */
+  async function endOrphan(pod: Pod): Promise<Outcome> {
+    const { uid = "" } = pod.metadata;
+    await deps.processes.endPod(uid);
+    if (pod.status?.phase === "Running") await write(pod, failedStatus(pod, clock.now()));
+    orphans.delete(uid);
+    return after(0, "what comes after the end of the earlier process");
   }
 }

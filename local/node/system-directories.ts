@@ -1,5 +1,5 @@
 import { mkdirSync } from "node:fs";
-import { rm } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import type { Directories } from "./node.ts";
 
 export const systemDirectories: Directories = {
@@ -8,5 +8,13 @@ export const systemDirectories: Directories = {
   },
   async remove(path) {
     await rm(path, { recursive: true, force: true });
+  },
+  async list(path) {
+    try {
+      return await readdir(path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+      throw error;
+    }
   },
 };

@@ -1,0 +1,116 @@
+import { afterEach, expect, test } from "vitest";
+import { type Pod, pods } from "#kube/builtin.ts";
+import { createClient } from "#kube/client.ts";
+import { memoryTransport } from "#kube/memory.ts";
+import type { Client } from "#kube/resource.ts";
+import { seededRandom } from "#kube/seeded-random.ts";
+import { silentLogger } from "#kube/silent-logger.ts";
+import { isNotFound } from "#kube/transport.ts";
+import { VirtualClock } from "#kube/virtual-clock.ts";
+import { type ApiServer, createApiServer } from "#local/apiserver/index.ts";
+import { nodeLayout } from "./layout.ts";
+import { createNode, nodeName } from "./node.ts";
+import { PodLogs } from "./pod-logs.ts";
+
+const ref = { name: "p", namespace: "default" };
+const layout = nodeLayout("/state");
+
+/** A machine whose processes and directories are only written down. */
+class Machine {
+  readonly clock = new VirtualClock();
+  readonly api: ApiServer = createApiServer({ crds: [], clock: this.clock, random: seededRandom(1) });
+  readonly client: Client = createClient(memoryTransport(this.api, this.clock));
+  readonly directories = new Set<string>();
+  readonly ended: string[] = [];
+  started = 0;
+
+  /** A process of the node; its Pods' processes live until it says otherwise. */
+  startNode(): Promise<void> {
+    return createNode({
+      client: this.client,
+      clock: this.clock,
+      random: seededRandom(2),
+      logger: silentLogger,
+      layout,
+      processes: {
+        start: () => {
+          this.started++;
+          return { pid: this.started, ended: new Promise(() => {}), signal: () => {} };
+        },
+        endPod: async (uid) => void this.ended.push(uid),
+      },
+      directories: {
+        make: (path) => void this.directories.add(path),
+        remove: async (path) => void this.directories.delete(path),
+        list: async (path) =>
+          [...this.directories].filter((one) => one.startsWith(`${path}/`)).map((one) => one.slice(path.length + 1)),
+      },
+      logs: new PodLogs({ append() {} }),
+      agentEnv: {},
+    }).start(new AbortController().signal);
+  }
+
+  /** A Pod that an earlier process of the node has brought to run. */
+  async runningPod(): Promise<Pod> {
+    const spec = { nodeName, containers: [{ name: "runtime", image: "i", args: ["executor"] }] };
+    const made = await this.client.of(pods).create({ metadata: ref, spec });
+    this.directories.add(layout.podDirectory(made.metadata.uid ?? ""));
+    return this.client.of(pods).update({ ...made, status: { phase: "Running" } }, "status");
+  }
+
+  pod(): Promise<Pod | undefined> {
+    return this.client
+      .of(pods)
+      .get(ref)
+      .catch((error: unknown) => {
+        if (isNotFound(error)) return undefined;
+        throw error;
+      });
+  }
+}
+
+let machine = new Machine();
+afterEach(() => {
+  machine.api.close();
+  machine = new Machine();
+});
+
+test("a node that starts anew fails the Pods of the one before, also when the first write is refused", async () => {
+  const { uid = "" } = (await machine.runningPod()).metadata;
+  let refusals = 1;
+  machine.api.faults.onRequest = ({ verb }) => (verb === "update" && refusals-- > 0 ? { kind: "conflict" } : undefined);
+  await machine.startNode();
+  await machine.clock.elapse(1000);
+  expect((await machine.pod())?.status).toMatchObject({ phase: "Failed", reason: "NodeLost" });
+  expect(machine.ended).toContain(uid);
+  expect(machine.started).toBe(0);
+});
+
+test("a Pod that was being deleted when the node ended goes, with its processes and its directory", async () => {
+  const { uid = "" } = (await machine.runningPod()).metadata;
+  await machine.client.of(pods).delete(ref);
+  expect((await machine.pod())?.metadata.deletionTimestamp).toBeDefined();
+  await machine.startNode();
+  await machine.clock.elapse(60_000);
+  expect(await machine.pod()).toBeUndefined();
+  expect(machine.ended).toContain(uid);
+  expect([...machine.directories]).toEqual([]);
+});
+
+test("the directory of a Pod that the node before has run goes with the Pod", async () => {
+  await machine.runningPod();
+  await machine.startNode();
+  await machine.clock.elapse(1000);
+  await machine.client.of(pods).delete(ref);
+  await machine.clock.elapse(1000);
+  expect(await machine.pod()).toBeUndefined();
+  expect([...machine.directories]).toEqual([]);
+});
+
+test("a Pod that was removed while there was no node leaves neither process nor directory", async () => {
+  machine.directories.add(layout.podDirectory("gone"));
+  await machine.startNode();
+  await machine.clock.elapse(1000);
+  expect(machine.ended).toEqual(["gone"]);
+  expect([...machine.directories]).toEqual([]);
+});
