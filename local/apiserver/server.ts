@@ -11,7 +11,7 @@ import type { CustomResourceDefinition } from "./crd/types.ts";
 import { badRequest, methodNotAllowed, noSuchResource } from "./errors.ts";
 import { createWatchRoute, type FaultHooks, type FaultRequest, withFault } from "./faults.ts";
 import { createGarbageCollector } from "./garbage-collector.ts";
-import { review } from "./kinds/access-review.ts";
+import { isReview, review } from "./kinds/access-review.ts";
 import { builtinKinds } from "./kinds/builtin.ts";
 import { createMemoryStorage } from "./memory-storage.ts";
 import { bootstrapNamespaces, createNamespaceController } from "./namespaces.ts";
@@ -230,7 +230,7 @@ function faultRequest({ verb, request }: Routed): FaultRequest {
 
 async function runVerb(context: Context, { verb, request }: Routed): Promise<Answer> {
   const { subresource, kind } = request.target;
-  if (kind.group === "authorization.k8s.io") {
+  if (isReview(kind)) {
     if (verb !== "create") throw methodNotAllowed();
     return review(request);
   }

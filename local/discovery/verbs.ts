@@ -1,4 +1,5 @@
 import type { Kind } from "#local/apiserver/index.ts";
+import { isReview } from "#local/apiserver/kinds/access-review.ts";
 
 /** What can be asked of a kind: the one source of discovery and of the operations in OpenAPI documents. */
 
@@ -8,11 +9,6 @@ const everything = ["create", "delete", "deletecollection", "get", "list", "patc
 export function verbsOf(kind: Kind): readonly string[] {
   if (isReview(kind)) return ["create"];
   return kind.resource === "namespaces" ? everything.filter((verb) => verb !== "deletecollection") : everything;
-}
-
-/** Whether objects of the kind are questions that are answered and not stored. */
-export function isReview(kind: Kind): boolean {
-  return kind.group === "authorization.k8s.io" || kind.group === "authentication.k8s.io";
 }
 
 /** A subresource as discovery describes it. */

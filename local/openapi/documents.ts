@@ -1,0 +1,63 @@
+import { createHash } from "node:crypto";
+import type { Kind } from "#local/apiserver/index.ts";
+import { groupsOf, groupVersion } from "#local/discovery/groups.ts";
+import { addKind, type Components } from "./components.ts";
+import type { Models } from "./models.ts";
+import { type Paths, pathsOf } from "./operations.ts";
+
+/** A document as text, with what tells it apart from an older one. */
+export interface Document {
+  readonly text: string;
+  readonly hash: string;
+}
+
+/** The OpenAPI v3 documents of a server: one for each group and version, made when they are first asked for. */
+export interface OpenApi {
+  /** The list of documents (`/openapi/v3`). */
+  index(): object;
+  /** A document by its key, e.g. `api/v1` or `apis/kruntimes.io/v1alpha1`. */
+  document(key: string): Document | undefined;
+}
+
+/** Documents for the kinds that a server has. */
+export function createOpenApi(kinds: readonly Kind[], models: Models): OpenApi {
+  const members = new Map<string, readonly Kind[]>();
+  for (const { name, versions } of groupsOf(kinds)) {
+    for (const version of versions) {
+      members.set(`${name === "" ? "api" : "apis"}/${groupVersion(name, version.name)}`, version.kinds);
+    }
+  }
+  const made = new Map<string, Document>();
+  const document = (key: string): Document | undefined => {
+    const found = made.get(key);
+    const listed = members.get(key);
+    if (found !== undefined || listed === undefined) return found;
+    const text = JSON.stringify(documentOf(listed, models));
+    const fresh = { text, hash: createHash("sha256").update(text).digest("hex").slice(0, 32).toUpperCase() };
+    made.set(key, fresh);
+    return fresh;
+  };
+  return {
+    document,
+    index: () => ({
+      paths: Object.fromEntries(
+        [...members.keys()].map((key) => [
+          key,
+          { serverRelativeURL: `/openapi/v3/${key}?hash=${document(key)?.hash ?? ""}` },
+        ]),
+      ),
+    }),
+  };
+}
+
+function documentOf(kinds: readonly Kind[], models: Models): object {
+  const components: Components = new Map();
+  const paths: Paths = {};
+  for (const kind of kinds) Object.assign(paths, pathsOf(kind, addKind(components, kind, models)));
+  return {
+    openapi: "3.0.0",
+    info: { title: "kruntimes local cluster", version: "v1" },
+    paths,
+    components: { schemas: Object.fromEntries(components) },
+  };
+}
