@@ -119,6 +119,9 @@ const JobAttempt = Type.Object({
   completionTime: Type.Optional(Time("Its end.")),
 });
 
+/** Artifacts that the steps of one job may leave, by different names. */
+export const maxJobArtifacts = 64;
+
 export const JobStatus = Type.Object({
   phase: Enum(jobPhases, { description: "Where the job is." }),
   reason: reason(),
@@ -132,7 +135,7 @@ export const JobStatus = Type.Object({
   completionTime: Type.Optional(Time("Its end.")),
   outputs: Values("Values for other jobs."),
   workflowRunName: Type.Optional(Type.String({ description: "Child WorkflowRun of a `uses` job.", maxLength: 63 })),
-  artifacts: Type.Optional(MapOf(ArtifactRef, { description: "Artifacts by name.", maxProperties: 64 })),
+  artifacts: Type.Optional(MapOf(ArtifactRef, { description: "Artifacts by name.", maxProperties: maxJobArtifacts })),
   steps: Type.Optional(ListMap(StepStatus, ["name"], { description: "Steps.", maxItems: 128 })),
 });
 export type JobStatus = Static<typeof JobStatus>;

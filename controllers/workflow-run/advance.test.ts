@@ -382,6 +382,39 @@ test("a workspace of another owner under the name is never adopted either", () =
   expect(world.child("a/one").spec.workspace?.name).not.toBe(name);
 });
 
+test.each(["absent", "foreign"] as const)(
+  "a workspace that a step has used and is %s now ends the job as lost",
+  (kind) => {
+    const world = new World({ a: job([step("one"), step("two")]) });
+    world.pass();
+    world.becomes("a/one", { phase: "Running", attempt: 1 });
+    const [name = ""] = world.workspaces.keys();
+    world.workspaces.set(name, { kind });
+    world.pass();
+    expect(world.run.status?.jobs?.a).toMatchObject({ phase: "Running" });
+    expect(world.run.status?.jobs?.a?.collision).toBeUndefined();
+    expect(world.created.filter((each) => each === name)).toHaveLength(1);
+    world.succeeds("a/one");
+    world.pass();
+    expect(world.run.status?.jobs?.a).toMatchObject({ phase: "Failed", reason: "WorkspaceLost" });
+  },
+);
+
+test("artifacts beyond what a job may have fail the step that left them, and say how many there are", () => {
+  const world = new World({ a: job([step("one"), step("two"), step("three"), step("four")]) });
+  world.pass();
+  const refs = (from: number) => Array.from({ length: 32 }, (_, n) => artifact(`f${from + n}`));
+  world.succeeds("a/one", { artifactRefs: refs(0) });
+  world.succeeds("a/two", { artifactRefs: refs(32) });
+  world.succeeds("a/three", { artifactRefs: refs(16) });
+  expect(Object.keys(world.run.status?.jobs?.a?.artifacts ?? {})).toHaveLength(64);
+  world.succeeds("a/four", { artifactRefs: [artifact("one-more")] });
+  const failed = world.run.status?.jobs?.a?.steps?.[3];
+  expect(failed).toMatchObject({ phase: "Failed", reason: "ArtifactInvalid" });
+  expect(failed?.message).toContain("65 artifacts");
+  expect(world.run.status?.jobs?.a).toMatchObject({ phase: "Failed", reason: "StepFailed" });
+});
+
 test("a child that the API server refuses fails its step with the answer", () => {
   const world = new World({ a: job([step("one")]) });
   world.crashBeforeEffects = true;
@@ -405,6 +438,63 @@ test("a workspace that is lost before the first claim is replaced, and no attemp
   expect(after.spec.workspace?.name).not.toBe(before.spec.workspace?.name);
   expect(world.run.status?.jobs?.a).toMatchObject({ phase: "Running", attempt: 1 });
   expect(world.run.status?.jobs?.a?.steps?.[0]).toMatchObject({ attempt: 1 });
+});
+
+const gone: Record<string, Found<PersistentWorkspace> | PersistentWorkspaceStatus> = {
+  "is being deleted": { ...bound, phase: "Released" },
+  "belongs to somebody else now": { kind: "foreign" },
+};
+
+function makeGone(world: World, what: Found<PersistentWorkspace> | PersistentWorkspaceStatus): readonly Effect[] {
+  if ("phase" in what) return world.workspaceBecomes("a", what);
+  for (const name of world.workspaces.keys()) world.workspaces.set(name, what);
+  return world.pass();
+}
+
+test.each(Object.entries(gone))(
+  "a workspace that %s before the first claim is replaced together with its Run",
+  (_, what) => {
+    const world = new World({ a: job([step("one"), step("two")]) });
+    world.pass();
+    const before = world.child("a/one");
+    makeGone(world, what);
+    const after = world.child("a/one");
+    expect(after.metadata.name).not.toBe(before.metadata.name);
+    expect(after.spec.workspace?.name).not.toBe(before.spec.workspace?.name);
+    expect([...world.runs.keys()]).toEqual([after.metadata.name]);
+    expect(world.run.status?.jobs?.a).toMatchObject({ phase: "Running", attempt: 1 });
+  },
+);
+
+test.each(Object.entries({ ...gone, "was deleted": { kind: "absent" } as const }))(
+  "a later step does not wait for ever for a workspace that %s",
+  (_, what) => {
+    const world = new World({ a: job([step("one"), step("two")]) });
+    world.pass();
+    world.succeeds("a/one");
+    makeGone(world, what);
+    expect(world.run.status?.jobs?.a).toMatchObject({ phase: "Failed", reason: "WorkspaceLost" });
+  },
+);
+
+test("a step whose job has no name left for a workspace gets no further Run", () => {
+  const world = new World({ a: job([step("one")]) });
+  world.pass();
+  const run = world.child("a/one").metadata.name;
+  const { a } = world.run.status?.jobs ?? {};
+  if (a === undefined) throw new Error("no job");
+  a.collision = 100;
+  const workspace = childWorkspace({
+    owner: world.run,
+    job: { id: "a", runsOn: "bash" },
+    jobAttempt: 1,
+    collision: 100,
+  });
+  world.workspaces.set(workspace.metadata.name, { kind: "ours", object: { ...workspace, status: lost } });
+  world.pass();
+  expect(world.run.status?.jobs?.a).toMatchObject({ phase: "Stopping", reason: "WorkspaceLost" });
+  expect([...world.runs.keys()]).toEqual([run]);
+  expect(world.cancelled).toEqual([run]);
 });
 
 test("a workspace lost between two steps fails the job", () => {

@@ -162,7 +162,13 @@ export function createWorkflowRunController(
         if (context === undefined) return;
         const { attempt, collision } = effect;
         const workspace = childWorkspace({ owner: seen.run, job: context.job, jobAttempt: attempt, collision });
-        return create(seen, workspace, workspaceClient, informers.workspaces);
+        if (await create(seen, workspace, workspaceClient, informers.workspaces)) return;
+        // No Run of ours may name somebody else's workspace: the effects after this one wait for the next pass.
+        const taken = await getOrNothing(workspaceClient, workspace.metadata);
+        if (taken !== undefined && !isChildOf(taken, seen.run)) {
+          throw new Error(`a PersistentWorkspace named ${workspace.metadata.name} belongs to somebody else`);
+        }
+        return;
       }
       case "createRun": {
         const run = plannedRun(seen, effect.job, effect.step);
@@ -203,21 +209,25 @@ export function createWorkflowRunController(
     return job && { seen, plan, job, jobs: seen.run.status?.jobs ?? {}, now: clock.now() };
   }
 
-  /** Creates a child. One that exists is looked at in the next pass; one that is refused is remembered for it. */
+  /**
+   * Creates a child; false when there is an object of that name, which is looked at in the next pass. One that is
+   * refused is remembered for it.
+   */
   async function create<T extends KubeObject>(
     seen: Seen,
     object: T,
     live: ResourceClient<T>,
     informer: Informer<T>,
-  ): Promise<void> {
+  ): Promise<boolean> {
     try {
       informer.noteWrite(await live.create(object));
     } catch (error) {
-      if (isAlreadyExists(error)) return;
+      if (isAlreadyExists(error)) return false;
       if (!(error instanceof StatusError) || !isRefusal(error)) throw error;
       memoryOf(seen.run.metadata.uid ?? "").refused.set(object.metadata.name, error.message);
       controller.enqueue(keyOf(seen.run));
     }
+    return true;
   }
 
   async function deleteUnclaimed(run: Run): Promise<void> {

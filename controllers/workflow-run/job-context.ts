@@ -1,3 +1,4 @@
+import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
 import type { JobStatus } from "#api/kinds/workflow-run.ts";
 import { resolveArtifacts } from "#workflows/artifacts.ts";
 import { type ChildRunResult, childRun, childRunNameOf } from "#workflows/child-run.ts";
@@ -5,7 +6,7 @@ import { childWorkspaceName } from "#workflows/child-workspace.ts";
 import type { JobPlan, StepPlan, WorkflowPlan } from "#workflows/compile-workflow.ts";
 import { runtimeLanguage } from "#workflows/script/language.ts";
 import { contextValues } from "#workflows/values.ts";
-import type { Seen } from "./seen.ts";
+import type { Found, Seen } from "./seen.ts";
 
 export type Jobs = Readonly<Record<string, JobStatus>>;
 
@@ -30,6 +31,18 @@ export function workspaceNameOf(
     jobAttempt: status.attempt ?? 1,
     collision: status.collision ?? 0,
   });
+}
+
+/** Why the files of a job are not there (any more); undefined while they are, or are being placed. */
+export function whyGone(found: Found<PersistentWorkspace>): string | undefined {
+  const phase = found.kind === "ours" ? (found.object.status?.phase ?? "Pending") : "Released";
+  if (phase === "Lost") return "the Pod with the files of the job is gone";
+  return phase === "Released" ? "the files of the job were deleted" : undefined;
+}
+
+/** What stands under the name of the workspace of the current attempt of a job. */
+export function workspaceOf(context: JobContext, status: JobStatus): Found<PersistentWorkspace> {
+  return context.seen.workspaces.get(workspaceNameOf(context, status)) ?? { kind: "absent" };
 }
 
 interface StepIdentity {

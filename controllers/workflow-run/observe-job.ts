@@ -5,7 +5,7 @@ import type { JobEvent } from "#machines/job.ts";
 import { cannotStartReasons } from "#machines/step-status.ts";
 import { checkStores, resolveArtifacts } from "#workflows/artifacts.ts";
 import { contextValues, jobOutputs, memberOf } from "#workflows/values.ts";
-import { type JobContext, workspaceNameOf } from "./job-context.ts";
+import { type JobContext, whyGone, workspaceNameOf, workspaceOf } from "./job-context.ts";
 import { neverClaimed } from "./observe-step.ts";
 
 /** Why the whole run must end, while it is ending. */
@@ -83,25 +83,27 @@ function observeWorkspace(context: JobContext, job: JobStatus, stored: JobStatus
     return undefined;
   }
   const name = workspaceNameOf(context, job);
-  const found = seen.workspaces.get(name) ?? { kind: "absent" };
-  const steps = job.steps ?? [];
-  if (found.kind === "foreign") {
-    const message = `a PersistentWorkspace named ${name} exists and belongs to somebody else`;
-    return { type: "NAME_TAKEN", message, now };
+  const found = workspaceOf(context, job);
+  const gone = whyGone(found);
+  if (gone === undefined) return undefined;
+  // Files that a step has used cannot be had again, whatever has become of the name.
+  if (wasUsed(context, job)) {
+    return mustStartAnother(job.steps ?? []) ? { type: "WORKSPACE_LOST", message: gone, now } : undefined;
   }
-  if (found.kind === "absent") {
-    const refusal = seen.refused.get(name);
-    if (refusal !== undefined) return { type: "WORKSPACE_REFUSED", message: refusal, now };
-    if (!wasUsed(context, job)) return { type: "WORKSPACE_MISSING" };
-    return mustStartAnother(steps)
-      ? { type: "WORKSPACE_LOST", message: "the files of the job were deleted", now }
-      : undefined;
+  switch (found.kind) {
+    case "foreign": {
+      const message = `a PersistentWorkspace named ${name} exists and belongs to somebody else`;
+      return { type: "NAME_TAKEN", message, now };
+    }
+    case "absent": {
+      const refusal = seen.refused.get(name);
+      return refusal === undefined
+        ? { type: "WORKSPACE_MISSING" }
+        : { type: "WORKSPACE_REFUSED", message: refusal, now };
+    }
+    default:
+      return { type: "REPLACE_WORKSPACE", message: gone, now };
   }
-  const phase = found.object.status?.phase;
-  if (phase !== "Lost" && phase !== "Released") return undefined;
-  const message = phase === "Lost" ? "the Pod with the files of the job is gone" : "the files of the job were deleted";
-  if (!wasUsed(context, job)) return { type: "REPLACE_WORKSPACE", message, now };
-  return mustStartAnother(steps) ? { type: "WORKSPACE_LOST", message, now } : undefined;
 }
 
 /** Whether a step of this attempt has been claimed by a Pod: then there may be files that would be missed. */

@@ -1,12 +1,12 @@
 import type { Run } from "#api/kinds/run.ts";
-import type { JobStatus, StepStatus } from "#api/kinds/workflow-run.ts";
+import { type JobStatus, maxJobArtifacts, type StepStatus } from "#api/kinds/workflow-run.ts";
 import type { RunFailureReason } from "#api/reasons.ts";
 import { timestamp } from "#api/time.ts";
 import { nextStep } from "#machines/derive.ts";
 import type { StepEvent } from "#machines/step.ts";
-import { cannotStartReasons, type RunEnd } from "#machines/step-status.ts";
+import { cannotStartReasons, hasNamesLeft, type RunEnd } from "#machines/step-status.ts";
 import type { StepPlan } from "#workflows/compile-workflow.ts";
-import { buildRun, type JobContext, runNameOf, workspaceNameOf } from "./job-context.ts";
+import { buildRun, type JobContext, runNameOf, whyGone, workspaceOf } from "./job-context.ts";
 
 /** That a child Run exists is written down once it is this old: most have ended by then, and a write is saved. */
 export const sightingDelayMs = 1000;
@@ -43,7 +43,7 @@ const identityOf = (step: StepStatus) => ({ stepAttempt: step.attempt ?? 1, coll
 
 function observeTurn(context: JobContext, job: JobStatus, plan: StepPlan, step: StepStatus): StepEvent | undefined {
   const { now } = context;
-  if (isLost(context, job)) return undefined; // the job's business
+  if (lostFiles(context, job, step) !== undefined) return undefined; // the job's business
   const built = buildRun(context, job, plan, identityOf(step));
   if (built.ok) return { type: "START", runName: built.run.metadata.name, now };
   // The Runtime may still come; its workspace says that it is waited for.
@@ -52,10 +52,16 @@ function observeTurn(context: JobContext, job: JobStatus, plan: StepPlan, step: 
   return { type: "CANNOT_START", reason, message: built.message, now };
 }
 
-function isLost(context: JobContext, job: JobStatus): boolean {
-  const workspace = context.seen.workspaces.get(workspaceNameOf(context, job));
-  return workspace?.kind === "ours" && workspace.object.status?.phase === "Lost";
+/**
+ * Why the step cannot have its files; undefined when it can, or when they are only still to be created. A workspace that
+ * a step has used never comes back; before that, one that does not exist is created.
+ */
+function lostFiles(context: JobContext, job: JobStatus, step: StepStatus): string | undefined {
+  const workspace = workspaceOf(context, job);
+  return isFirst(job, step) && workspace.kind === "absent" ? undefined : whyGone(workspace);
 }
+
+const isFirst = (job: JobStatus, step: StepStatus) => job.steps?.[0]?.name === step.name;
 
 function observeRun(
   context: JobContext,
@@ -83,11 +89,12 @@ function observeRun(
     return { type: "RUN_MISSING", now };
   }
   const run = found.object;
-  const ended = observeEnd(run, now, room);
+  const ended = observeEnd(run, job, now, room);
   if (ended !== undefined) return ended;
   if (step.phase === "Stopping") return run.spec.termination === undefined ? { type: "CANCEL" } : undefined;
   if (job.phase === "Stopping") return { type: "CANCEL" };
-  if (isLost(context, job) && neverClaimed(run)) return observeLostWorkspace(job, step, nextName, now);
+  const lost = lostFiles(context, job, step);
+  if (lost !== undefined && neverClaimed(run)) return observeLostFiles(job, step, lost, nextName, now);
   return observeProgress(run, seen.sightings.get(run.metadata.uid ?? "") ?? now, now);
 }
 
@@ -96,13 +103,19 @@ export const neverClaimed = (run: Run): boolean =>
   (run.status?.attempt ?? 0) === 0 && (run.status?.phase ?? "Pending") === "Pending";
 
 /** Its files are gone before it began. The first step takes a new workspace; a later one would miss what came before. */
-function observeLostWorkspace(job: JobStatus, step: StepStatus, nextName: () => string, now: number): StepEvent {
-  const message = "the Pod with the files of the job is gone";
-  if (job.steps?.[0]?.name === step.name) return { type: "REPLACE", runName: nextName(), message, now };
-  return { type: "RUN_FAILED", reason: "WorkspaceLost", message, now };
+function observeLostFiles(
+  job: JobStatus,
+  step: StepStatus,
+  message: string,
+  nextName: () => string,
+  now: number,
+): StepEvent | undefined {
+  if (!isFirst(job, step)) return { type: "RUN_FAILED", reason: "WorkspaceLost", message, now };
+  // Without a new workspace a new Run is of no use: the job ends the step.
+  return hasNamesLeft(job) ? { type: "REPLACE", runName: nextName(), message, now } : undefined;
 }
 
-function observeEnd(run: Run, now: number, room: () => number): StepEvent | undefined {
+function observeEnd(run: Run, job: JobStatus, now: number, room: () => number): StepEvent | undefined {
   const status = run.status ?? { phase: "Pending" };
   const end: RunEnd = {
     now,
@@ -118,6 +131,11 @@ function observeEnd(run: Run, now: number, room: () => number): StepEvent | unde
         const text = `the outputs and artifacts of Run ${run.metadata.name} do not fit into the status of the WorkflowRun`;
         return { type: "RUN_FAILED", reason: "OutputsTooLarge", message: text, ...end };
       }
+      const artifacts = artifactCount(job, run);
+      if (artifacts > maxJobArtifacts) {
+        const text = `with those of Run ${run.metadata.name} the job has ${artifacts} artifacts of different names, and ${maxJobArtifacts} is the most: leave a directory as one artifact, or use another job`;
+        return { type: "RUN_FAILED", reason: "ArtifactInvalid", message: text, ...end };
+      }
       return { type: "RUN_SUCCEEDED", ...(status.outputs && { outputs: status.outputs }), ...end };
     }
     case "Failed":
@@ -128,6 +146,12 @@ function observeEnd(run: Run, now: number, room: () => number): StepEvent | unde
     default:
       return undefined;
   }
+}
+
+/** How many artifacts the job would have with those of a Run; a name that is there already is replaced. */
+function artifactCount(job: JobStatus, run: Run): number {
+  const names = (run.status?.artifactRefs ?? []).map(({ name }) => name);
+  return new Set([...Object.keys(job.artifacts ?? {}), ...names]).size;
 }
 
 /** A failed Run always has one of these reasons; a hand-made status may not. */
