@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import type { Runtime } from "#api/kinds/runtime.ts";
 import { aRun, at } from "../testing/objects.ts";
-import type { Wait } from "./view.ts";
 import { Patience, waitsOf } from "./waits.ts";
 
 const runtime = (trouble?: string): Runtime => ({
@@ -52,20 +51,20 @@ test("what runs, ended, or has no reason does not wait", () => {
   expect(waitsOf(runs, [], false)).toEqual([]);
 });
 
-const wait = (label: string, reason = "NoReadyPods", text = "t"): Wait => ({ label, reason, text });
+const waits = (name: string, reason?: string) => aRun(name, { phase: "Pending", ...(reason && { reason }) });
+const names = ({ long, nextMs }: ReturnType<Patience["judge"]>) => [long.map(({ metadata }) => metadata.name), nextMs];
 
-test("a wait is shown after five seconds, and patience says when that is", () => {
+test("a wait is long after five seconds, and patience says when that is", () => {
   const patience = new Patience();
-  expect(patience.judge([wait("a")], 1000)).toEqual({ long: [], nextMs: 5000 });
-  expect(patience.judge([wait("a", "NoReadyPods", "other text"), wait("b")], 3000)).toEqual({ long: [], nextMs: 3000 });
-  expect(patience.judge([wait("a"), wait("b")], 6000)).toEqual({ long: [wait("a")], nextMs: 2000 });
-  expect(patience.judge([wait("a"), wait("b")], 8000)).toEqual({ long: [wait("a"), wait("b")], nextMs: undefined });
+  expect(names(patience.judge([waits("a")], 1000))).toEqual([[], 5000]);
+  expect(names(patience.judge([waits("a", "NoReadyPods"), aRun("b", undefined)], 3000))).toEqual([[], 3000]);
+  expect(names(patience.judge([waits("a", "BackingOff"), waits("b")], 6000))).toEqual([["a"], 2000]);
+  expect(names(patience.judge([waits("a"), waits("b")], 8000))).toEqual([["a", "b"], undefined]);
 });
 
-test("a wait that ended, or has another reason, begins anew", () => {
+test("a Run that was placed meanwhile begins to wait anew", () => {
   const patience = new Patience();
-  patience.judge([wait("a")], 0);
-  expect(patience.judge([], 4000)).toEqual({ long: [], nextMs: undefined });
-  expect(patience.judge([wait("a")], 5000)).toEqual({ long: [], nextMs: 5000 });
-  expect(patience.judge([wait("a", "InsufficientCapacity")], 12000)).toEqual({ long: [], nextMs: 5000 });
+  patience.judge([waits("a")], 0);
+  expect(names(patience.judge([aRun("a", { phase: "Running" })], 4000))).toEqual([[], undefined]);
+  expect(names(patience.judge([waits("a")], 5000))).toEqual([[], 5000]);
 });

@@ -8,13 +8,16 @@ import type { Wait } from "./view.ts";
 /** A wait is shown after this long: a second or two is what Pods need to start. */
 export const patienceMs = 5000;
 
-/** The Runs that wait now, with the reason that the scheduler gives. */
+/** Whether a Run waits to be placed, whether or not the scheduler has said why. */
+export const isWaiting = ({ status }: Run): boolean => (status?.phase ?? "Pending") === "Pending";
+
+/** The Runs that wait now, with the reason that the scheduler gives. It gives some only after a while. */
 export function waitsOf(runs: Iterable<Run>, runtimes: Iterable<Runtime>, many: boolean): Wait[] {
   const byName = new Map([...runtimes].map((runtime) => [keyOf(runtime, runtime.metadata.name), runtime]));
   const waits: Wait[] = [];
   for (const run of runs) {
-    const { phase, reason, message } = run.status ?? {};
-    if (phase !== "Pending" || reason === undefined) continue;
+    const { reason, message } = run.status ?? {};
+    if (!isWaiting(run) || reason === undefined) continue;
     const trouble = troubleOf(byName.get(keyOf(run, run.spec.runtime)));
     const sentences = [message, trouble ?? adviceFor(reason)].filter((one) => one !== undefined && one !== "");
     waits.push({ label: labelOf(run, many), reason, text: sentences.join(". ") });
@@ -34,29 +37,27 @@ function adviceFor(reason: string): string | undefined {
   return Object.hasOwn(reasons, reason) ? reasons[reason as Reason].advice : undefined;
 }
 
-/** Remembers since when each wait lasts, so that only the long ones are shown. */
+/** Remembers since when each Run waits, so that only the long waits are shown. */
 export class Patience {
   readonly #since = new Map<string, number>();
 
   /**
+   * @param runs all Runs there are
    * @param now milliseconds of a clock that never goes back
-   * @returns the waits to show, and in how many milliseconds the next one will be
+   * @returns the Runs that have waited for long, and in how many milliseconds the next one will have
    */
-  judge(waits: readonly Wait[], now: number): { readonly long: Wait[]; readonly nextMs: number | undefined } {
-    const keys = new Set(waits.map(keyOfWait));
-    for (const key of this.#since.keys()) if (!keys.has(key)) this.#since.delete(key);
-    const long: Wait[] = [];
+  judge(runs: Iterable<Run>, now: number): { readonly long: Run[]; readonly nextMs: number | undefined } {
+    const waiting = new Map([...runs].filter(isWaiting).map((run) => [run.metadata.uid ?? "", run]));
+    for (const uid of this.#since.keys()) if (!waiting.has(uid)) this.#since.delete(uid);
+    const long: Run[] = [];
     let nextMs: number | undefined;
-    for (const wait of waits) {
-      const since = this.#since.get(keyOfWait(wait)) ?? now;
-      this.#since.set(keyOfWait(wait), since);
+    for (const [uid, run] of waiting) {
+      const since = this.#since.get(uid) ?? now;
+      this.#since.set(uid, since);
       const left = since + patienceMs - now;
-      if (left <= 0) long.push(wait);
+      if (left <= 0) long.push(run);
       else nextMs = Math.min(nextMs ?? left, left);
     }
     return { long, nextMs };
   }
 }
-
-/** The text may count things that change; the wait is the same. */
-const keyOfWait = ({ label, reason }: Wait) => `${label}\n${reason}`;

@@ -103,6 +103,15 @@ test("a wait is shown when it has lasted five seconds, without any event", async
   await watched.stop();
 });
 
+test("a reason that comes late is shown at once", async () => {
+  const { watched, move, display, clock } = await setup(["a"]);
+  await clock.elapse(6000);
+  expect(display.views.at(-1)?.waits).toEqual([]);
+  await move("a", { reason: "NoReadyPods", message: "Runtime bash has no ready Pod" });
+  expect(display.views.at(-1)?.waits).toMatchObject([{ label: "a", reason: "NoReadyPods" }]);
+  await watched.stop();
+});
+
 test("trouble of the Runtime is told when it becomes known", async () => {
   const { watched, move, display, clock, client } = await setup(["a"]);
   await move("a", { reason: "NoReadyPods", message: "no ready Pod" });

@@ -76,9 +76,8 @@ export function watchExecutions(created: Created, follow: boolean, deps: WatchDe
 
   function look(): void {
     cancelLook?.();
-    const waits = waitsOf(runInformer.values(), runtimeInformer.values(), many);
-    const { long, nextMs } = patience.judge(waits, clock.monotonic());
-    const now = view(long);
+    const { long, nextMs } = patience.judge(runInformer.values(), clock.monotonic());
+    const now = view(waitsOf(long, runtimeInformer.values(), many));
     display.update(now);
     if (isOver(withoutDeleted(now, deleted))) over.resolve();
     else if (nextMs !== undefined) cancelLook = clock.after(nextMs, look);

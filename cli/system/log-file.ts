@@ -18,7 +18,7 @@ export function openLogFile(path: string, verbose: boolean): LogFile {
     };
   return {
     logger: { debug: tee("debug"), info: tee("info"), warn: tee("warn"), error: tee("error") },
-    tail: (lines) => readFileSync(path, "utf8").trimEnd().split("\n").slice(-lines),
+    tail: (lines) => readFileSync(path, "utf8").split("\n").filter(Boolean).slice(-lines),
     close: () => closeSync(file),
   };
 }

@@ -98,11 +98,11 @@ export class PodRunner {
   async end(): Promise<void> {
     this.#state = "ended";
     const ended = this.#slots.map(({ process }) => process?.ended);
-    for (const slot of this.#slots) {
-      slot.cancelRestart?.();
-      slot.process?.signal("SIGKILL");
-    }
+    for (const slot of this.#slots) slot.cancelRestart?.();
+    // The executor is left alive until its programs end with it: should this process be killed meanwhile, it ends them.
+    this.#agent()?.process?.signal("SIGKILL");
     await this.#deps.processes.endPod(this.podUid);
+    for (const slot of this.#slots) slot.process?.signal("SIGKILL");
     await Promise.all(ended);
     this.#deps.onChange();
   }
