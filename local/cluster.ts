@@ -9,7 +9,9 @@ import { type ApiServer, createApiServer } from "#local/apiserver/index.ts";
 import { createReplicaSetController } from "#local/replicaset/index.ts";
 import { localAdmission } from "./admission.ts";
 import { platformCrds } from "./crds.ts";
+import { withExtensions } from "./extensions.ts";
 import { listen } from "./http/listener.ts";
+import { localLogs } from "./logs/index.ts";
 import { FileLines } from "./node/file-lines.ts";
 import { nodeLayout } from "./node/layout.ts";
 import { createNode, type LocalNode } from "./node/node.ts";
@@ -50,14 +52,17 @@ const platformImage = "kruntimes:local";
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const { clock, random, logger } = options;
   const ending = new AbortController();
-  const client = createClient(memoryTransport({ handle: (r) => api.handle(r), watch: (r) => api.watch(r) }, clock));
+  const client = createClient(
+    memoryTransport({ handle: (r) => served.handle(r), watch: (r) => served.watch(r) }, clock),
+  );
   const api = createApiServer({ crds: platformCrds(), admission: [localAdmission(() => client)], clock, random });
   const layout = nodeLayout(options.stateDirectory);
   const token = await writeToken(layout.tokenFile, random);
-  const listener = await listen(api, { token });
   const files = new FileLines();
   const logs = new PodLogs(files);
   const deps = { client, clock, random, logger };
+  const served = withExtensions(api, localLogs({ ...deps, layout, logs }));
+  const listener = await listen(served, { token });
 
   const system = await client.of(namespaces).get({ name: "kube-system" });
   const scheduler = createScheduler(deps);

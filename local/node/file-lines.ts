@@ -15,6 +15,14 @@ export class FileLines implements LineFiles {
     writeSync(file, `${line}\n`);
   }
 
+  releaseBelow(directory: string): void {
+    for (const [path, file] of this.#open) {
+      if (!path.startsWith(`${directory}/`)) continue;
+      closeSync(file);
+      this.#open.delete(path);
+    }
+  }
+
   close(): void {
     for (const file of this.#open.values()) closeSync(file);
     this.#open.clear();

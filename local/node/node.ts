@@ -92,6 +92,7 @@ export function createNode(deps: NodeDeps): LocalNode {
     await runners.get(uid)?.end();
     runners.delete(uid);
     keyOfUid.delete(uid);
+    deps.logs.releaseBelow(deps.layout.podDirectory(uid));
     await deps.directories.remove(deps.layout.podDirectory(uid));
   }
 

@@ -4,6 +4,8 @@ import type { Cancel } from "#kube/ports.ts";
 /** Appends lines to files; the adapter is `file-lines.ts`. */
 export interface LineFiles {
   append(path: string, line: string): void;
+  /** Lets go of the files below a directory that is removed; for adapters that keep files open. */
+  releaseBelow?(directory: string): void;
 }
 
 /**
@@ -13,6 +15,7 @@ export interface LineFiles {
 export class PodLogs {
   readonly #files: LineFiles;
   readonly #followers = new Set<(record: LogRecord) => void>();
+  readonly #readers = new Map<string, Set<() => void>>();
 
   constructor(files: LineFiles) {
     this.#files = files;
@@ -21,6 +24,7 @@ export class PodLogs {
   /** Takes one line that a container printed. */
   take(path: string, line: string): void {
     this.#files.append(path, line);
+    for (const grown of this.#readers.get(path) ?? []) grown();
     if (this.#followers.size === 0) return;
     const record = decodeRecord(line);
     if (record === undefined) return;
@@ -31,5 +35,22 @@ export class PodLogs {
   follow(follower: (record: LogRecord) => void): Cancel {
     this.#followers.add(follower);
     return () => this.#followers.delete(follower);
+  }
+
+  /** Calls `grown` after each line that is appended to a file. */
+  onGrowth(path: string, grown: () => void): Cancel {
+    const readers = this.#readers.get(path) ?? new Set();
+    this.#readers.set(path, readers);
+    const reader = () => grown();
+    readers.add(reader);
+    return () => {
+      readers.delete(reader);
+      if (readers.size === 0 && this.#readers.get(path) === readers) this.#readers.delete(path);
+    };
+  }
+
+  /** Nothing below the directory is printed any more: its Pod is gone. */
+  releaseBelow(directory: string): void {
+    this.#files.releaseBelow?.(directory);
   }
 }

@@ -65,7 +65,7 @@ export class RunLog {
     await this.#emit(pieces.map((piece) => this.#record("system", piece, this.#options.clock.now())));
   }
 
-  /** Sends what is left. Nothing may be written after it. */
+  /** Sends what is left, and resolves when it has left this process: who learns later that the Run has ended finds it all. */
   async end(): Promise<void> {
     this.#cancelFlush?.();
     await this.#flushed;
@@ -77,6 +77,7 @@ export class RunLog {
     }
     const notice = this.#limiter.end();
     if (notice !== undefined) await this.system(notice);
+    await this.#options.sink.flush?.();
   }
 
   /** The end of stderr, for failure messages; secrets are masked in it. */

@@ -7,4 +7,6 @@ export interface LogSink {
    * Run, whose pipe then fills, instead of losing output. Rejects when the sink is gone for good.
    */
   write(records: readonly LogRecord[]): Promise<void>;
+  /** Resolves when everything that was taken has left this process. A sink that holds nothing back has no such method. */
+  flush?(): Promise<void>;
 }

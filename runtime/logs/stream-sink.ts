@@ -32,6 +32,14 @@ class StreamSink implements LogSink {
     await this.#room.promise;
   }
 
+  flush(): Promise<void> {
+    if (this.#broken !== undefined) return Promise.reject(this.#broken);
+    if (this.#stream.writableLength === 0) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      this.#stream.write("", (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
   #settle(): void {
     this.#room?.resolve();
     this.#room = undefined;

@@ -52,6 +52,7 @@ export const adapters: readonly string[] = [
   "runtime/agent/main.ts",
   "workflows/testing/",
   "local/http/listener.ts",
+  "local/logs/log-file.ts",
   "local/node/file-lines.ts",
   "local/node/system-directories.ts",
   "local/node/system-processes.ts",

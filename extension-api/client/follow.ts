@@ -1,0 +1,53 @@
+import { backoff } from "#kube/backoff.ts";
+import { type Clock, type Random, sleep } from "#kube/ports.ts";
+import { StatusError, TransportError } from "#kube/transport.ts";
+import type { LogItem, LogSnapshot } from "../logs/items.ts";
+
+/** Pauses before the stream is opened again, in milliseconds: doubled from the first to the longest. */
+const firstPauseMs = 100;
+const longestPauseMs = 5000;
+
+/** After so long without any answer the last error is the caller's, in milliseconds. */
+const patienceMs = 120_000;
+
+/**
+ * Hands on the records of a snapshot, then those of a stream from its cursor; a stream that breaks, or a service that is away
+ * for a while, is asked again after the last record that came.
+ */
+export async function* followFrom(
+  first: LogSnapshot,
+  open: (cursor: string) => Promise<AsyncIterable<LogItem>>,
+  deps: { readonly clock: Clock; readonly random: Random },
+  signal: AbortSignal | undefined,
+): AsyncGenerator<LogItem> {
+  yield* first.items;
+  const { clock, random } = deps;
+  let { cursor } = first;
+  let failures = 0;
+  let heard = clock.monotonic();
+  while (!signal?.aborted) {
+    try {
+      const stream = await open(cursor);
+      failures = 0;
+      heard = clock.monotonic();
+      for await (const item of stream) {
+        if (item.status !== undefined) throw new StatusError(item.status);
+        cursor = item.cursor ?? cursor;
+        yield item;
+        heard = clock.monotonic();
+      }
+      return;
+    } catch (error) {
+      if (signal?.aborted) return;
+      if (!isTransient(error) || clock.monotonic() - heard > patienceMs) throw error;
+      const asked = error instanceof StatusError ? (error.retryAfterMs ?? 0) : 0;
+      await sleep(clock, Math.max(asked, backoff(++failures, firstPauseMs, longestPauseMs, random)), signal);
+    }
+  }
+}
+
+/** Whether the same request may have an answer later. */
+function isTransient(error: unknown): boolean {
+  if (error instanceof TransportError) return true;
+  return error instanceof StatusError && (error.code === 429 || error.code >= 500);
+}

@@ -1,0 +1,62 @@
+import type { Run } from "#api/kinds/run.ts";
+import { linePrefix } from "#api/log-record.ts";
+import { parseTime } from "#api/time.ts";
+import type { Cancel } from "#kube/ports.ts";
+import type { Runs } from "./ports.ts";
+import { isOver, type Segment, segmentsOf } from "./segments.ts";
+
+/** Clocks of API server and nodes may differ by this much, in milliseconds. */
+const clockSkewMs = 60_000;
+
+/** One Run as the reader of its log sees it; kept up to date while {@link follow}ed. */
+export class RunView {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly prefix: Buffer;
+  /** Nothing of the Run is older, in milliseconds since the epoch. */
+  readonly oldestMs: number;
+  readonly #only: number | undefined;
+  #run: Run;
+  #deleted = false;
+
+  /** @param only the attempt that is asked for */
+  constructor(run: Run, only: number | undefined) {
+    this.namespace = run.metadata.namespace ?? "";
+    this.name = run.metadata.name;
+    this.uid = run.metadata.uid ?? "";
+    this.prefix = Buffer.from(linePrefix(this.uid));
+    this.oldestMs = (parseTime(run.metadata.creationTimestamp) ?? 0) - clockSkewMs;
+    this.#run = run;
+    this.#only = only;
+  }
+
+  get deleted(): boolean {
+    return this.#deleted;
+  }
+
+  get segments(): readonly Segment[] {
+    return segmentsOf(this.#run, this.#only);
+  }
+
+  /** No record will be printed any more. */
+  get over(): boolean {
+    return this.#deleted || isOver(this.#run, this.#only);
+  }
+
+  /** Whether the Pod may still print records of the segment. */
+  isOpen(segment: Segment): boolean {
+    return segment.assigned && !this.over;
+  }
+
+  /** Takes every change from now on, until the Run is over. */
+  follow(runs: Runs, onChange: () => void): Cancel {
+    if (this.over) return () => {};
+    return runs.observe(this.namespace, this.name, (run) => {
+      if (this.over) return;
+      if (run === undefined || run.metadata.uid !== this.uid) this.#deleted = true;
+      else this.#run = run;
+      onChange();
+    });
+  }
+}

@@ -1,0 +1,166 @@
+import { decodeRecord } from "#api/log-record.ts";
+import { parseTime } from "#api/time.ts";
+import {
+  type AgentLog,
+  type LogBatch,
+  type LogLine,
+  type Position,
+  PositionLostError,
+} from "#extension-api/logs/ports.ts";
+import type { Cancel } from "#kube/ports.ts";
+
+/** A file that only grows; the adapter is `log-file.ts`. */
+export interface LogFile {
+  size(): number;
+  /** The bytes from `from` up to but without `to`; fewer at the end. */
+  read(from: number, to: number): Promise<Buffer>;
+  close(): void;
+}
+
+export interface LogFiles {
+  /** @returns undefined when there is no such file yet */
+  open(path: string): LogFile | undefined;
+  /** Resolves when everything is in the files that processes had printed before the call. */
+  pipesDrained(): Promise<void>;
+}
+
+export interface FileLogOptions {
+  readonly podUid: string;
+  readonly path: string;
+  readonly files: LogFiles;
+  readonly onGrowth: (fn: () => void) => Cancel;
+}
+
+const newline = 0x0a;
+
+/** Bytes that are read at a time; backwards it grows from the smaller to the larger. */
+const window = 64 * 1024;
+const largestWindow = 1024 * 1024;
+
+/** The log of an agent in a file: positions are offsets of line starts. */
+export class FileLog implements AgentLog {
+  readonly podUid: string;
+  readonly #options: FileLogOptions;
+  #file: LogFile | undefined;
+  #closed = false;
+
+  constructor(options: FileLogOptions) {
+    this.podUid = options.podUid;
+    this.#options = options;
+    // Opened now, so that it stays readable when the Pod goes.
+    this.#open();
+  }
+
+  async end(): Promise<Position> {
+    let end = this.#size();
+    // The process that writes may have been killed within a line.
+    while (end > 0) {
+      const from = Math.max(0, end - window);
+      const last = (await this.#read(from, end)).lastIndexOf(newline);
+      if (last >= 0) return String(from + last + 1);
+      end = from;
+    }
+    return "0";
+  }
+
+  async has(position: Position): Promise<boolean> {
+    const offset = /^\d{1,15}$/.test(position) ? Number(position) : -1;
+    if (offset === 0) return true;
+    if (offset < 0 || offset > this.#size()) return false;
+    return (await this.#read(offset - 1, offset))[0] === newline;
+  }
+
+  async *backwards(prefix: Buffer, end: Position, sinceMs: number): AsyncGenerator<readonly LogLine[]> {
+    let to = Number(end);
+    for (let size = window; to > 0; size = Math.min(2 * size, largestWindow)) {
+      const from = Math.max(0, to - size);
+      const bytes = await this.#read(from, to);
+      // The first line has its beginning in an earlier window, unless the file begins here.
+      const first = from === 0 ? 0 : bytes.indexOf(newline) + 1;
+      if (from > 0 && (first === 0 || first === bytes.length)) {
+        if (size === largestWindow) to = from; // no line of ours is so long
+        continue;
+      }
+      const lines = linesOf(bytes, first, from, prefix).lines;
+      if (lines.length > 0) yield lines;
+      if (isOlder(bytes, first, sinceMs)) return;
+      to = from + first;
+    }
+  }
+
+  async *forwards(prefix: Buffer, from: Position | undefined): AsyncGenerator<LogBatch> {
+    if (from !== undefined && !(await this.has(from))) {
+      throw new PositionLostError("the log does not go back to the cursor any more");
+    }
+    let offset = Number(from ?? 0);
+    const end = this.#size();
+    for (let size = window; offset < end; ) {
+      const bytes = await this.#read(offset, Math.min(end, offset + size));
+      const { lines, length } = linesOf(bytes, 0, offset, prefix);
+      if (length === 0) {
+        if (offset + bytes.length >= end) return; // a line that is still being written
+        size *= 2;
+        continue;
+      }
+      size = window;
+      offset += length;
+      yield { lines, end: String(offset) };
+    }
+  }
+
+  onGrowth(fn: () => void): Cancel {
+    return this.#options.onGrowth(fn);
+  }
+
+  settle(): Promise<void> {
+    return this.#options.files.pipesDrained();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#file?.close();
+    this.#file = undefined;
+  }
+
+  #open(): LogFile | undefined {
+    if (this.#closed) throw new Error("the log is closed");
+    this.#file ??= this.#options.files.open(this.#options.path);
+    return this.#file;
+  }
+
+  #size(): number {
+    return this.#open()?.size() ?? 0;
+  }
+
+  async #read(from: number, to: number): Promise<Buffer> {
+    return (await this.#open()?.read(from, to)) ?? Buffer.alloc(0);
+  }
+}
+
+/**
+ * The whole lines in `bytes` from `start` on that begin with the prefix, and the length of all whole lines.
+ * @param offset of `bytes` in the file
+ */
+function linesOf(
+  bytes: Buffer,
+  start: number,
+  offset: number,
+  prefix: Buffer,
+): { readonly lines: LogLine[]; readonly length: number } {
+  const lines: LogLine[] = [];
+  let from = start;
+  for (let end = bytes.indexOf(newline, from); end >= 0; end = bytes.indexOf(newline, from)) {
+    if (bytes.compare(prefix, 0, prefix.length, from, Math.min(end, from + prefix.length)) === 0) {
+      lines.push({ text: bytes.toString("utf8", from, end), end: String(offset + end + 1) });
+    }
+    from = end + 1;
+  }
+  return { lines, length: from - start };
+}
+
+/** Whether the first line of a window is a record from before that time: then everything above it is older still. */
+function isOlder(bytes: Buffer, first: number, sinceMs: number): boolean {
+  const end = bytes.indexOf(newline, first);
+  const time = end < 0 ? undefined : parseTime(decodeRecord(bytes.toString("utf8", first, end))?.time);
+  return time !== undefined && time < sinceMs;
+}
