@@ -80,10 +80,6 @@ const ways: Record<string, { events: AttemptEvent[]; want: string[] }> = {
       "Reporting report Cancelled",
     ],
   },
-  "a program that ends before its start is confirmed has ended": {
-    events: [...begun, { type: "EXIT", exitCode: 3 }],
-    want: ["Claiming claim", "Preparing prepare", "Staging stage", "Starting start", "Reporting report Failed"],
-  },
   "a start that failed is cleared up before it is reported": {
     events: [...begun, { type: "FAILED", reason: "StartFailed", message: "no such file" }, { type: "GONE" }],
     want: [
@@ -119,12 +115,13 @@ const ways: Record<string, { events: AttemptEvent[]; want: string[] }> = {
     ],
   },
   "an upload is not cut off by the time limit of the program": {
-    events: [...begun, { type: "EXIT", exitCode: 0 }, { type: "TIMEOUT", message: "m" }],
+    events: [...begun, { type: "STARTED" }, { type: "EXIT", exitCode: 0 }, { type: "TIMEOUT", message: "m" }],
     want: [
       "Claiming claim",
       "Preparing prepare",
       "Staging stage",
       "Starting start",
+      "Executing",
       "Collecting collect",
       "Collecting",
     ],

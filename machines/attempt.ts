@@ -136,24 +136,9 @@ const limited = base.createStateConfig({
   },
 });
 
-/** The program has ended by itself. */
-const exiting = base.createStateConfig({
+/** What the executor has, or may have, is ended before anything is reported. */
+const startable = base.createStateConfig({
   on: {
-    EXIT: [
-      {
-        guard: { type: "exitedWell", params: ({ event }) => event },
-        target: "Collecting",
-        actions: "collect",
-        description: "Exit code 0: its results are read.",
-        meta: { writer: "agent" },
-      },
-      {
-        target: "Reporting",
-        actions: [assign(({ event }) => ({ outcome: exitOutcome(event) })), "report"],
-        description: "Another exit code: the attempt failed.",
-        meta: { writer: "agent", reason: "ExitNonZero" },
-      },
-    ],
     FAILED: {
       target: "Killing",
       actions: [assign(({ event }) => ({ outcome: failure(event) })), "kill"],
@@ -284,7 +269,7 @@ export const attemptMachine = base.createMachine({
           description: "The program runs.",
           meta: { writer: "agent" },
         },
-        ...exiting.on,
+        ...startable.on,
         ...limited.on,
         ...cancellable.on,
       },
@@ -292,7 +277,22 @@ export const attemptMachine = base.createMachine({
     Executing: {
       description: "The program runs.",
       on: {
-        ...exiting.on,
+        EXIT: [
+          {
+            guard: { type: "exitedWell", params: ({ event }) => event },
+            target: "Collecting",
+            actions: "collect",
+            description: "Exit code 0: its results are read.",
+            meta: { writer: "agent" },
+          },
+          {
+            target: "Reporting",
+            actions: [assign(({ event }) => ({ outcome: exitOutcome(event) })), "report"],
+            description: "Another exit code: the attempt failed.",
+            meta: { writer: "agent", reason: "ExitNonZero" },
+          },
+        ],
+        ...startable.on,
         ...limited.on,
         ...cancellable.on,
       },

@@ -72,7 +72,7 @@ export function jobEvent(job: JobStatus, now: number): JobEvent | undefined {
 }
 
 /**
- * The event that the jobs of a workflow make due. JOBS_SUCCEEDED comes without outputs, as with {@link jobEvent}.
+ * The event that the jobs of a workflow make due.
  * @param now milliseconds since the epoch.
  */
 export function workflowRunEvent(run: WorkflowRunStatus, now: number): WorkflowRunEvent | undefined {

@@ -283,15 +283,6 @@ export const jobMachine = setup({
             description: "Every name belongs to somebody else.",
             meta: { writer: "controller", reason: "NameCollision" },
           },
-          {
-            guard: "mustStartAnother",
-            target: "Failed",
-            actions: assign(({ context, event }) => ({
-              status: moves.end(context.status, { ...event, reason: "WorkspaceLost" }),
-            })),
-            description: "The workspace that its steps have used is gone, and somebody else's has its name.",
-            meta: { writer: "controller", reason: "WorkspaceLost" },
-          },
         ],
         WORKSPACE_REFUSED: [
           {

@@ -58,15 +58,8 @@ export function setJobs(fields: WorkflowRunFields, jobs: Jobs): WorkflowRunField
   return { ...fields, jobs, progress: progressOf(jobs) };
 }
 
-export function succeed(
-  fields: WorkflowRunFields,
-  end: { outputs?: Record<string, string>; now: number },
-): WorkflowRunFields {
-  const { outputs, now } = end;
-  return {
-    ...ended(fields, "True", { reason: "RunCompleted", message: "all jobs ended well", now }),
-    ...(outputs !== undefined && Object.keys(outputs).length > 0 && { outputs }),
-  };
+export function succeed(fields: WorkflowRunFields, now: number): WorkflowRunFields {
+  return ended(fields, "True", { reason: "RunCompleted", message: "all jobs ended well", now });
 }
 
 /** An end without success; jobs that have not started never will. */

@@ -141,6 +141,8 @@ export class AttemptRunner {
     this.#snapshot = next.snapshot;
     for (const effect of next.effects) this.#perform(effect);
     if (event.type === "CLAIMED") this.#cancel();
+    // Only then: the chart must know that it runs before it can learn how it ended.
+    if (event.type === "STARTED") this.#followProgram();
     if (next.changed && this.done) {
       this.#cancelTimeout?.();
       onDone(this);
@@ -164,11 +166,9 @@ export class AttemptRunner {
         this.#answer((signal) => stage(deps, pools, this.#run, this.#layout, signal));
         return;
       case "start":
-        this.#answer(async (signal) => {
+        this.#answer((signal) => {
           const request = executeRequest(deps, this.#run, this.#attempt, this.#bootId, this.#layout, this.#script);
-          const answer = await start(deps, request, signal);
-          if (answer.type === "STARTED") this.#followProgram();
-          return answer;
+          return start(deps, request, signal);
         });
         return;
       case "collect":

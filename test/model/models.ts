@@ -47,7 +47,7 @@ const models: Readonly<Record<string, Model>> = {
   attempt: {
     walk: attemptWalk,
     oracle: attemptOracle,
-    minimums: { states: 11, transitions: 46, refusals: 1, coveringPaths: 780, simplePaths: 327 },
+    minimums: { states: 11, transitions: 44, refusals: 1, coveringPaths: 780, simplePaths: 261 },
   },
   "persistent-workspace": {
     walk: persistentWorkspaceWalk,
@@ -59,13 +59,13 @@ const models: Readonly<Record<string, Model>> = {
     walk: workflowRunWalk,
     oracle: workflowRunOracle,
     schema: WorkflowRunStatus,
-    minimums: { states: 5, transitions: 13, refusals: 8, coveringPaths: 3850, simplePaths: 6 },
+    minimums: { states: 5, transitions: 12, refusals: 7, coveringPaths: 3400, simplePaths: 6 },
   },
   job: {
     walk: jobWalk,
     oracle: jobOracle,
     schema: JobStatus,
-    minimums: { states: 8, transitions: 31, refusals: 10, coveringPaths: 9900, simplePaths: 11 },
+    minimums: { states: 8, transitions: 30, refusals: 10, coveringPaths: 9900, simplePaths: 11 },
   },
   step: {
     walk: stepWalk,

@@ -110,7 +110,6 @@ export const workflowRunOracle: Oracle = {
     JOBS_SUCCEEDED: ["Succeeded"],
     JOB_FAILED: ["Failed"],
     JOBS_ENDED: ["Failed"],
-    OUTPUTS_FAILED: ["Failed"],
     TIME_OUT: ({ before }) => [jobsOf(before).some(isActive) ? "Stopping" : "Failed"],
     WORKSPACE_WAITS: ["stays"],
     WORKSPACE_READY: ["stays"],
