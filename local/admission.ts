@@ -1,21 +1,16 @@
 import { formatFieldError } from "#api/field-error.ts";
 import type { KubeObject } from "#api/meta.ts";
 import { persistentWorkspaces } from "#api/resources.ts";
+import { orNothing } from "#kube/or-nothing.ts";
 import type { Client } from "#kube/resource.ts";
-import { isNotFound } from "#kube/transport.ts";
 import type { AdmissionRule } from "#local/apiserver/index.ts";
 import { isOwnKind, type Lookups, review } from "#webhook/review.ts";
 
 /** Our admission rules, asked in the process: the same code that the webhook serves on a real cluster. */
 export function localAdmission(client: () => Client): AdmissionRule {
   const lookups: Lookups = {
-    async workspace(namespace, name) {
-      try {
-        return await client().of(persistentWorkspaces).get({ namespace, name });
-      } catch (error) {
-        if (isNotFound(error)) return undefined;
-        throw error;
-      }
+    workspace(namespace, name) {
+      return orNothing(client().of(persistentWorkspaces).get({ namespace, name }));
     },
   };
   return (request) => {

@@ -11,6 +11,7 @@ import { hasEnded, isDeleting, isDraining, isReady } from "#controllers/pods.ts"
 import { type Pod, pods } from "#kube/builtin.ts";
 import { type Controller, createController } from "#kube/controller.ts";
 import { drive } from "#kube/drive.ts";
+import { orNothing } from "#kube/or-nothing.ts";
 import { after, done, type Outcome } from "#kube/outcome.ts";
 import { isConflict, isNotFound } from "#kube/transport.ts";
 import { settle } from "#machines/lib/settle.ts";
@@ -94,7 +95,7 @@ export function createPersistentWorkspace(deps: ControllerDeps, informers: Infor
     const status = workspace.status ?? { phase: "Pending" };
     if (observe(seen, status, clock.now())?.type !== "LOSE") return seen;
     // Lost is for ever, so the Pod is read as it is now.
-    const live = await findPod(namespace, status.boundPod ?? "");
+    const live = await orNothing(podClient.get({ namespace, name: status.boundPod ?? "" }));
     return { ...seen, podNamed: () => live };
   }
 
@@ -108,15 +109,6 @@ export function createPersistentWorkspace(deps: ControllerDeps, informers: Infor
       set.metadata.uid === owner?.uid &&
       set.metadata.ownerReferences?.some(({ uid }) => uid === runtime?.metadata.uid) === true
     );
-  }
-
-  async function findPod(namespace: string | undefined, name: string): Promise<Pod | undefined> {
-    try {
-      return await podClient.get({ namespace, name });
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
   }
 
   function step(seen: Seen, now: number) {

@@ -1,16 +1,14 @@
 import type { Run, RunStatus } from "#api/kinds/run.ts";
-import type { KubeObject } from "#api/meta.ts";
 import { keyOf } from "#api/meta.ts";
 import { runs, runtimes } from "#api/resources.ts";
 import { isTerminal } from "#api/runs.ts";
 import { withStatus } from "#api/status.ts";
 import type { ControllerDeps, Informers } from "#controllers/informers.ts";
-import { type Pod, pods } from "#kube/builtin.ts";
+import { pods } from "#kube/builtin.ts";
 import { type Controller, createController } from "#kube/controller.ts";
 import { drive } from "#kube/drive.ts";
+import { orNothing } from "#kube/or-nothing.ts";
 import { after, done, type Outcome } from "#kube/outcome.ts";
-import type { ResourceClient } from "#kube/resource.ts";
-import { isNotFound } from "#kube/transport.ts";
 import { settle } from "#machines/lib/settle.ts";
 import { restoreRun, runMachine, runStatus } from "#machines/run.ts";
 import { nextDeadline, observe, type Seen } from "./observe.ts";
@@ -85,11 +83,11 @@ export function createRunRecovery(deps: ControllerDeps, informers: Informers): C
     if (observe(cached, run.status ?? { phase: "Pending" }, clock.now()) === undefined) return cached;
     const namespace = run.metadata.namespace;
     const [live, pod, runtime] = await Promise.all([
-      find(runClient, { namespace, name: run.metadata.name }),
+      orNothing(runClient.get({ namespace, name: run.metadata.name })),
       run.status?.assignedPod === undefined
         ? undefined
-        : find<Pod>(client.of(pods), { namespace, name: run.status.assignedPod }),
-      find(client.of(runtimes), { namespace, name: run.spec.runtime }),
+        : orNothing(client.of(pods).get({ namespace, name: run.status.assignedPod })),
+      orNothing(client.of(runtimes).get({ namespace, name: run.spec.runtime })),
     ]);
     if (live === undefined || live.metadata.uid !== run.metadata.uid) return undefined;
     // Another assignment than the one that was judged: its own event brings us back.
@@ -98,16 +96,4 @@ export function createRunRecovery(deps: ControllerDeps, informers: Informers): C
   }
 
   return controller;
-}
-
-async function find<T extends KubeObject>(
-  client: ResourceClient<T>,
-  ref: { namespace: string | undefined; name: string },
-): Promise<T | undefined> {
-  try {
-    return await client.get(ref);
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
 }

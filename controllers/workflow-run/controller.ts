@@ -9,6 +9,7 @@ import type { ControllerDeps, Informers } from "#controllers/informers.ts";
 import { type Controller, createController } from "#kube/controller.ts";
 import { drive } from "#kube/drive.ts";
 import type { Informer } from "#kube/informer.ts";
+import { orNothing } from "#kube/or-nothing.ts";
 import { after, done, type Outcome } from "#kube/outcome.ts";
 import type { ResourceClient } from "#kube/resource.ts";
 import { isAlreadyExists, isConflict, isNotFound, StatusError } from "#kube/transport.ts";
@@ -144,7 +145,7 @@ export function createWorkflowRunController(
       names
         .filter((name) => !found.has(name))
         .map(async (name) => {
-          const object = informer.get(`${namespace}/${name}`) ?? (await getOrNothing(live, { namespace, name }));
+          const object = informer.get(`${namespace}/${name}`) ?? (await orNothing(live.get({ namespace, name })));
           if (object === undefined) found.set(name, { kind: "absent" });
           else found.set(name, isChildOf(object, owner) ? { kind: "ours", object } : { kind: "foreign" });
         }),
@@ -176,12 +177,12 @@ export function createWorkflowRunController(
         return;
       }
       case "deleteRun": {
-        const run = await getOrNothing(runClient, { namespace, name: effect.runName });
+        const run = await orNothing(runClient.get({ namespace, name: effect.runName }));
         if (run !== undefined && isChildOf(run, seen.run) && neverClaimed(run)) await deleteUnclaimed(run);
         return;
       }
       case "cancelRun": {
-        const run = await getOrNothing(runClient, { namespace, name: effect.runName });
+        const run = await orNothing(runClient.get({ namespace, name: effect.runName }));
         if (run !== undefined && isChildOf(run, seen.run)) await cancel(run, seen);
         return;
       }
@@ -299,18 +300,6 @@ interface FollowUp {
 /** Answers that will not change by asking again: the object is bad, or this controller may not create it. */
 const isRefusal = (error: StatusError) =>
   error.code === 400 || error.code === 403 || error.code === 413 || error.code === 422;
-
-async function getOrNothing<T extends KubeObject>(
-  client: ResourceClient<T>,
-  ref: { namespace: string | undefined; name: string },
-): Promise<T | undefined> {
-  try {
-    return await client.get(ref);
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
-}
 
 async function patchChild<T extends PersistentWorkspace | Run>(
   client: ResourceClient<T>,

@@ -4,7 +4,8 @@ import { snapshotName } from "#api/names.ts";
 import { workflows } from "#api/resources.ts";
 import type { ControllerDeps, Informers } from "#controllers/informers.ts";
 import { type ControllerRevision, controllerRevisions } from "#kube/builtin.ts";
-import { isAlreadyExists, isNotFound } from "#kube/transport.ts";
+import { orNothing } from "#kube/or-nothing.ts";
+import { isAlreadyExists } from "#kube/transport.ts";
 import { compileWorkflow } from "#workflows/compile-workflow.ts";
 import { runtimeLanguage } from "#workflows/script/language.ts";
 import { readSnapshot, snapshotOf } from "#workflows/snapshot.ts";
@@ -88,13 +89,4 @@ export function createSources(deps: ControllerDeps, informers: Informers): Sourc
       compiled.delete(uid);
     },
   };
-}
-
-async function orNothing<T>(reading: Promise<T>): Promise<T | undefined> {
-  try {
-    return await reading;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
 }

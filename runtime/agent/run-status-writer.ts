@@ -2,6 +2,7 @@ import type { Run } from "#api/kinds/run.ts";
 import { runs } from "#api/resources.ts";
 import { isTerminal } from "#api/runs.ts";
 import { withStatus } from "#api/status.ts";
+import { orNothing } from "#kube/or-nothing.ts";
 import { isConflict, isNotFound, StatusError, TransportError } from "#kube/transport.ts";
 import { step } from "#machines/lib/settle.ts";
 import { type RunEvent, restoreRun, runMachine, runStatus } from "#machines/run.ts";
@@ -71,11 +72,6 @@ export async function writeMove(
 }
 
 async function readLive(deps: AgentDeps, first: Run): Promise<Run | undefined> {
-  try {
-    const live = await deps.client.of(runs).get(first.metadata);
-    return live.metadata.uid === first.metadata.uid ? live : undefined;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  const live = await orNothing(deps.client.of(runs).get(first.metadata));
+  return live?.metadata.uid === first.metadata.uid ? live : undefined;
 }
