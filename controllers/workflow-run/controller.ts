@@ -165,7 +165,7 @@ export function createWorkflowRunController(
         const workspace = childWorkspace({ owner: seen.run, job: context.job, jobAttempt: attempt, collision });
         if (await create(seen, workspace, workspaceClient, informers.workspaces)) return;
         // No Run of ours may name somebody else's workspace: the effects after this one wait for the next pass.
-        const taken = await getOrNothing(workspaceClient, { namespace, name: workspace.metadata.name });
+        const taken = await orNothing(workspaceClient.get({ namespace, name: workspace.metadata.name }));
         if (taken !== undefined && !isChildOf(taken, seen.run)) {
           throw new Error(`a PersistentWorkspace named ${workspace.metadata.name} belongs to somebody else`);
         }
