@@ -10,6 +10,8 @@ import { createReplicaSetController } from "#local/replicaset/index.ts";
 import { localAdmission } from "./admission.ts";
 import { platformCrds } from "./crds.ts";
 import { withExtensions } from "./extensions.ts";
+import { bearerCheck } from "./http/bearer.ts";
+import { createFront } from "./http/front.ts";
 import { listen } from "./http/listener.ts";
 import { localLogs } from "./logs/index.ts";
 import { FileLines } from "./node/file-lines.ts";
@@ -18,6 +20,8 @@ import { createNode, type LocalNode } from "./node/node.ts";
 import { PodLogs } from "./node/pod-logs.ts";
 import { systemDirectories } from "./node/system-directories.ts";
 import { systemProcesses } from "./node/system-processes.ts";
+import { clientLibraryModels } from "./openapi/model-files.ts";
+import { createModels } from "./openapi/models.ts";
 import { writeToken } from "./token.ts";
 
 export interface ClusterOptions {
@@ -48,6 +52,9 @@ const workspaceTtlSeconds = 3600;
 /** Image of the platform in Pod templates; nothing is pulled here. */
 const platformImage = "kruntimes:local";
 
+/** Everybody who holds the token: the administrator of the cluster. */
+const localUser = { username: "krt-local", groups: ["system:masters", "system:authenticated"] };
+
 /** Starts API server, scheduler, controllers and node. */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const { clock, random, logger } = options;
@@ -61,8 +68,17 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const files = new FileLines();
   const logs = new PodLogs(files);
   const deps = { client, clock, random, logger };
-  const served = withExtensions(api, localLogs({ ...deps, layout, logs }));
-  const listener = await listen(served, { token });
+  const extensions = localLogs({ ...deps, layout, logs });
+  const served = withExtensions(api, extensions);
+  const front = createFront({
+    api,
+    clock,
+    models: createModels(clientLibraryModels()),
+    authorized: bearerCheck(token),
+    user: localUser,
+    extensions,
+  });
+  const listener = await listen(front);
 
   const system = await client.of(namespaces).get({ name: "kube-system" });
   const scheduler = createScheduler(deps);

@@ -3,12 +3,14 @@ import type { ApiHandler } from "#kube/memory.ts";
 /** APIs that are served beside the API server, by the path that they begin with (what an APIService does in a cluster). */
 export type Extensions = Readonly<Record<string, ApiHandler>>;
 
+/** The extension that serves a path; undefined when the API server does. */
+export function extensionAt(extensions: Extensions, path: string): ApiHandler | undefined {
+  return Object.entries(extensions).find(([root]) => path === root || path.startsWith(`${root}/`))?.[1];
+}
+
 /** The API server with its extensions. */
 export function withExtensions(api: ApiHandler, extensions: Extensions): ApiHandler {
-  const handlerOf = (path: string): ApiHandler => {
-    const found = Object.entries(extensions).find(([root]) => path === root || path.startsWith(`${root}/`));
-    return found === undefined ? api : found[1];
-  };
+  const handlerOf = (path: string): ApiHandler => extensionAt(extensions, path) ?? api;
   return {
     handle: (request) => handlerOf(request.path).handle(request),
     watch: (request) => handlerOf(request.path).watch(request),

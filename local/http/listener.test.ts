@@ -1,8 +1,8 @@
-import { request } from "node:http";
+import { type IncomingMessage, request } from "node:http";
 import { afterEach, expect, test } from "vitest";
-import type { ApiHandler } from "#kube/memory.ts";
-import { type ApiRequest, failure, StatusError } from "#kube/transport.ts";
+import { TransportError } from "#kube/transport.ts";
 import { type HttpListener, listen } from "./listener.ts";
+import { type HttpHandler, jsonAnswer } from "./message.ts";
 
 let listener: HttpListener | undefined;
 afterEach(async () => {
@@ -10,112 +10,112 @@ afterEach(async () => {
   listener = undefined;
 });
 
-/** Answers with what it was asked, so that a test sees how the request arrived. */
-function echo(): ApiHandler & { streamsEnded: number } {
-  const api = {
-    streamsEnded: 0,
-    async handle(asked: ApiRequest) {
-      if (asked.path === "/missing") throw new StatusError(failure(404, "NotFound", "no such thing"));
-      if (asked.path === "/busy") throw new StatusError(failure(429, "TooManyRequests", "later"), 1500);
-      const { signal, ...rest } = asked;
-      return { ...rest, signalled: signal !== undefined };
-    },
-    async watch(asked: ApiRequest) {
-      return (async function* () {
-        try {
-          for (let n = 0; n < 3; n++) yield { n };
-          if (asked.query?.hold !== undefined) {
-            await new Promise<void>((resolve) => asked.signal?.addEventListener("abort", () => resolve()));
-          }
-        } finally {
-          api.streamsEnded++;
-        }
-      })();
-    },
-  };
-  return api;
+interface Call {
+  readonly method?: string;
+  readonly body?: string;
+  readonly headers?: Record<string, string>;
 }
 
-interface Answer {
-  code: number;
-  headers: Record<string, unknown>;
-  text: string;
-}
-
-function call(
-  path: string,
-  options: { method?: string; token?: string; body?: string; contentType?: string } = {},
-): Promise<Answer> {
-  const { method = "GET", token = "t", body, contentType } = options;
+function open(path: string, { method = "GET", body, headers = {} }: Call = {}): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const headers = {
-      authorization: `Bearer ${token}`,
-      ...(contentType === undefined ? {} : { "content-type": contentType }),
-    };
-    const outgoing = request(`${listener?.url}${path}`, { method, headers }, (incoming) => {
-      let text = "";
-      incoming.setEncoding("utf8");
-      incoming.on("data", (chunk: string) => {
-        text += chunk;
-      });
-      incoming.on("end", () => resolve({ code: incoming.statusCode ?? 0, headers: incoming.headers, text }));
-    });
+    const outgoing = request(`${listener?.url}${path}`, { method, headers }, resolve);
     outgoing.on("error", reject);
     outgoing.end(body);
   });
 }
 
-test("a request arrives with method, path, query, body and content type", async () => {
-  listener = await listen(echo(), { token: "t" });
-  const answer = await call("/apis/a/b?limit=5", {
-    method: "PATCH",
-    body: '{"x":1}',
-    contentType: "application/merge-patch+json; charset=utf-8",
-  });
-  expect(answer.code).toBe(200);
+async function call(path: string, options?: Call): Promise<{ code: number; text: string; incoming: IncomingMessage }> {
+  const incoming = await open(path, options);
+  let text = "";
+  for await (const chunk of incoming) text += String(chunk);
+  return { code: incoming.statusCode ?? 0, text, incoming };
+}
+
+const echo: HttpHandler = async ({ signal, ...asked }) => jsonAnswer(201, { ...asked, aborted: signal.aborted });
+
+test("a request arrives with method, path, query, headers and body", async () => {
+  listener = await listen(echo);
+  const headers = { "content-type": "text/x", "x-two": "2" };
+  const answer = await call("/a%2Fb/c?limit=5&watch", { method: "PATCH", body: "text", headers });
+  expect(answer.code).toBe(201);
   expect(JSON.parse(answer.text)).toMatchObject({
     method: "PATCH",
-    path: "/apis/a/b",
-    query: { limit: "5" },
-    body: { x: 1 },
-    contentType: "application/merge-patch+json",
-    signalled: true,
+    path: "/a%2Fb/c",
+    query: { limit: "5", watch: "" },
+    body: "text",
+    headers,
+    aborted: false,
   });
 });
 
-test("without the right token nothing is served", async () => {
-  listener = await listen(echo(), { token: "t" });
-  const answer = await call("/x", { token: "other" });
-  expect(answer.code).toBe(401);
-  expect(JSON.parse(answer.text)).toMatchObject({ kind: "Status", reason: "Unauthorized", code: 401 });
-});
-
-test("failures are Status objects with their code, and say when to try again", async () => {
-  listener = await listen(echo(), { token: "t" });
-  expect(await call("/missing")).toMatchObject({ code: 404 });
-  expect(await call("/busy")).toMatchObject({ code: 429, headers: { "retry-after": "2" } });
-});
-
-test("a body that is no JSON, too large, or a strange method get a clear answer", async () => {
-  listener = await listen(echo(), { token: "t" });
-  expect(await call("/x", { method: "POST", body: "{" })).toMatchObject({ code: 400 });
-  expect(await call("/x", { method: "POST", body: `"${"a".repeat(3 * 1024 * 1024)}"` })).toMatchObject({ code: 413 });
-  expect(await call("/x", { method: "PROPFIND" })).toMatchObject({ code: 405 });
-});
-
-test("a watch is a stream of JSON lines", async () => {
-  listener = await listen(echo(), { token: "t" });
-  expect((await call("/x?watch=true")).text).toBe('{"n":0}\n{"n":1}\n{"n":2}\n');
-});
-
-test("a reader that leaves ends the watch", async () => {
-  const api = echo();
-  listener = await listen(api, { token: "t" });
-  const outgoing = request(`${listener.url}/x?watch=true&hold=1`, { headers: { authorization: "Bearer t" } });
-  await new Promise<void>((resolve) => {
-    outgoing.on("response", (incoming) => incoming.once("data", () => resolve()));
-    outgoing.end();
+test("a body that is too large is refused before it is handled", async () => {
+  let handled = 0;
+  listener = await listen(async () => {
+    handled++;
+    return jsonAnswer(200, {});
   });
-  outgoing.destroy();
-  await expect.poll(() => api.streamsEnded).toBe(1);
+  const answer = await call("/x", { method: "POST", body: "a".repeat(3 * 1024 * 1024 + 1) });
+  expect(answer.code).toBe(413);
+  expect(JSON.parse(answer.text)).toMatchObject({ kind: "Status", reason: "RequestEntityTooLarge" });
+  expect(handled).toBe(0);
+});
+
+test("headers with several values are sent as several", async () => {
+  listener = await listen(async () => jsonAnswer(200, {}, { warning: ["299 - a", "299 - b"] }));
+  const { incoming } = await call("/x");
+  expect(incoming.rawHeaders.filter((_, index, all) => all[index - 1] === "warning")).toEqual(["299 - a", "299 - b"]);
+});
+
+test("a handler that loses the connection answers nothing", async () => {
+  listener = await listen(async () => {
+    throw new TransportError("lost");
+  });
+  await expect(call("/x")).rejects.toThrow("socket hang up");
+});
+
+test("the pieces of a stream are sent as they come", async () => {
+  let next = (_piece: string) => {};
+  const piece = () => new Promise<string>((resolve) => (next = resolve));
+  const first = piece();
+  listener = await listen(async () => ({
+    code: 200,
+    headers: {},
+    body: (async function* () {
+      yield await first;
+      yield await piece();
+    })(),
+  }));
+  const incoming = await open("/x");
+  const chunks = incoming[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  next("one\n");
+  expect(String((await chunks.next()).value)).toBe("one\n");
+  next("two\n");
+  expect(String((await chunks.next()).value)).toBe("two\n");
+  expect((await chunks.next()).done).toBe(true);
+});
+
+test("a reader that leaves ends the stream, also while it is quiet", async () => {
+  let ended = 0;
+  listener = await listen(async ({ signal }) => ({
+    code: 200,
+    headers: {},
+    body: (async function* () {
+      try {
+        yield "first\n";
+        await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+      } finally {
+        ended++;
+      }
+    })(),
+  }));
+  const incoming = await open("/x");
+  await new Promise<void>((resolve) => incoming.once("data", () => resolve()));
+  incoming.destroy();
+  await expect.poll(() => ended).toBe(1);
+});
+
+test("a port that is taken is refused, 0 takes a free one", async () => {
+  listener = await listen(echo);
+  expect(listener.url).toBe(`http://127.0.0.1:${listener.port}`);
+  await expect(listen(echo, listener.port)).rejects.toMatchObject({ code: "EADDRINUSE" });
 });

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Kind } from "#local/apiserver/index.ts";
-import { groupsOf, groupVersion } from "#local/discovery/groups.ts";
+import { groupVersion } from "#local/discovery/resources.ts";
 import { addKind, type Components } from "./components.ts";
 import type { Models } from "./models.ts";
 import { type Paths, pathsOf } from "./operations.ts";
@@ -21,11 +21,10 @@ export interface OpenApi {
 
 /** Documents for the kinds that a server has. */
 export function createOpenApi(kinds: readonly Kind[], models: Models): OpenApi {
-  const members = new Map<string, readonly Kind[]>();
-  for (const { name, versions } of groupsOf(kinds)) {
-    for (const version of versions) {
-      members.set(`${name === "" ? "api" : "apis"}/${groupVersion(name, version.name)}`, version.kinds);
-    }
+  const members = new Map<string, Kind[]>();
+  for (const kind of kinds) {
+    const key = `${kind.group === "" ? "api" : "apis"}/${groupVersion(kind.group, kind.version)}`;
+    members.set(key, [...(members.get(key) ?? []), kind]);
   }
   const made = new Map<string, Document>();
   const document = (key: string): Document | undefined => {

@@ -1,0 +1,43 @@
+import { parse } from "yaml";
+import { badRequest, unsupportedMediaType } from "#local/apiserver/errors.ts";
+
+/** Media types of bodies that are read before anybody knows what they are about. */
+const bodyTypes = ["application/json", "application/yaml"];
+
+/**
+ * Reads a request body.
+ *
+ * @param contentType media type without parameters
+ * @throws StatusError 400 for text that cannot be read, 415 for another type
+ */
+export function readBody(method: string, text: string, contentType: string): unknown {
+  if (text === "") return undefined;
+  // Patches are JSON whatever they are called; which of them are taken is the verb's business.
+  if (method === "PATCH") return contentType === "application/apply-patch+yaml" ? readYaml(text) : readJson(text);
+  switch (contentType) {
+    case "application/json":
+      return readJson(text);
+    case "application/yaml":
+      return readYaml(text);
+    default:
+      throw unsupportedMediaType(bodyTypes);
+  }
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw badRequest(`the body is no JSON: ${whyOf(error)}`);
+  }
+}
+
+function readYaml(text: string): unknown {
+  try {
+    return parse(text, { strict: true, uniqueKeys: true });
+  } catch (error) {
+    throw badRequest(`the body is no YAML: ${whyOf(error)}`);
+  }
+}
+
+const whyOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
