@@ -30,6 +30,12 @@ export const podPaths = {
   artifactStore: "/artifacts",
 } as const;
 
+/** Ports of a Runtime Pod that are ours; its containers share one network. */
+export const podPorts = {
+  /** Stored artifacts, on the Pod's own 127.0.0.1: reached by `pods/portforward` only. */
+  artifacts: 10844,
+} as const;
+
 const volumeNames: ReadonlySet<string> = new Set(Object.values(podVolumes));
 
 /** Whether the name of a volume is ours; volumes for allowed Secrets and ConfigMaps begin with `kruntimes-`. */

@@ -1,7 +1,7 @@
 import { stableJson } from "#api/json.ts";
 import type { Runtime } from "#api/kinds/runtime.ts";
 import { annotations, labels } from "#api/labels.ts";
-import { podContainers, podPaths, podVolumes } from "#api/pod-layout.ts";
+import { podContainers, podPaths, podPorts, podVolumes } from "#api/pod-layout.ts";
 import { capacityOf, drainTimeoutOf } from "#api/runtimes.ts";
 import type { Container, PodTemplateSpec, Volume, VolumeMount } from "#kube/builtin.ts";
 
@@ -105,7 +105,13 @@ function agent(runtime: Runtime, settings: PoolSettings): Container {
       `--capacity=${stableJson(capacityOf(runtime.spec) ?? {})}`,
       `--drain-timeout=${drainTimeoutOf(runtime.spec)}ms`,
       `--cluster-uid=${settings.clusterUid}`,
-      ...(claim === undefined ? [] : [`--artifact-root=${podPaths.artifactStore}`, `--artifact-claim=${claim}`]),
+      ...(claim === undefined
+        ? []
+        : [
+            `--artifact-root=${podPaths.artifactStore}`,
+            `--artifact-claim=${claim}`,
+            `--artifact-port=${podPorts.artifacts}`,
+          ]),
     ],
     env: [
       { name: "POD_NAME", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },

@@ -7,6 +7,8 @@ export interface NodeLayout {
   podDirectory(podUid: string): string;
   /** Directory that stands for a volume that lives as long as its Pod. */
   podVolume(podUid: string, volume: string): string;
+  /** Socket on which the agent of a Pod serves artifacts: all Pods share the ports of this machine. */
+  artifactSocket(podUid: string): string;
   /** Directory that stands for a PersistentVolumeClaim. */
   claim(namespace: string, name: string): string;
   /** Output of one container of a Pod. */
@@ -23,6 +25,7 @@ export function nodeLayout(stateDirectory: string): NodeLayout {
     pods,
     podDirectory,
     podVolume: (uid, volume) => `${podDirectory(uid)}/${volume}`,
+    artifactSocket: (uid) => `${podDirectory(uid)}/artifacts.sock`,
     claim: (namespace, name) => `${stateDirectory}/claims/${namespace}/${name}`,
     containerLog: (uid, container) => `${podDirectory(uid)}/${container}.log`,
     tokenFile: `${stateDirectory}/token`,

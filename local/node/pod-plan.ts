@@ -45,7 +45,7 @@ export function planPod(pod: Pod, layout: NodeLayout, claims: ReadonlySet<string
   const sidecars = (pod.spec.initContainers ?? []).filter((one) => one.restartPolicy === "Always");
   const containers: ContainerPlan[] = [];
   for (const container of [...sidecars, ...pod.spec.containers]) {
-    const plan = planContainer(pod, container, volumes);
+    const plan = planContainer(pod, container, volumes, layout);
     if ("reason" in plan) return plan;
     containers.push(plan);
   }
@@ -78,6 +78,7 @@ function planContainer(
   pod: Pod,
   container: Container,
   volumes: ReadonlyMap<string, string>,
+  layout: NodeLayout,
 ): ContainerPlan | PlanFailure {
   const args = container.args ?? [];
   if (!components.has(args[0] ?? "")) {
@@ -99,11 +100,14 @@ function planContainer(
   };
 
   const result = args.map((arg) => {
+    // Beside the volumes of the Pod, which its programs may look into.
+    if (arg.startsWith("--artifact-port=")) return `--artifact-socket=${layout.artifactSocket(pod.metadata.uid ?? "")}`;
     const flag = /^(--[a-z-]+=)(.*)$/s.exec(arg);
     return flag === null ? mapped(arg) : `${flag[1]}${mapped(flag[2] ?? "")}`;
   });
-  const socket = result.map((arg) => /^--socket=(.*)$/.exec(arg)?.[1]).find((path) => path !== undefined);
-  if (socket !== undefined && Buffer.byteLength(socket) > maxSocketPath) {
+  const sockets = result.map((arg) => /^--(?:artifact-)?socket=(.*)$/.exec(arg)?.[1]);
+  const socket = sockets.find((path) => path !== undefined && Buffer.byteLength(path) > maxSocketPath);
+  if (socket !== undefined) {
     return {
       reason: "UnsupportedVolume",
       message: `the state directory has too long a path for a socket (${socket}); choose a shorter one`,

@@ -2,6 +2,7 @@ import { parseArgs } from "node:util";
 import { parseDuration } from "#api/duration.ts";
 import type { Amounts } from "#api/quantity.ts";
 import { defaultDrainMs } from "#api/runtimes.ts";
+import { type ArtifactAddress, artifactAddress } from "./artifact-address.ts";
 import type { AgentIdentity } from "./deps.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -16,6 +17,8 @@ export interface AgentFlags {
   /** Absent when the Runtime has no artifactStore. */
   readonly artifactRoot: string | undefined;
   readonly artifactClaim: string | undefined;
+  /** Where stored artifacts are served; absent when they are not. */
+  readonly artifactAddress: ArtifactAddress | undefined;
 }
 
 /** The command line of the agent, as the pool writes it into Pod templates, and what the downward API tells of the Pod. */
@@ -32,6 +35,8 @@ export function parseFlags(args: readonly string[], env: Environment): AgentFlag
       "cluster-uid": string,
       "artifact-root": string,
       "artifact-claim": string,
+      "artifact-port": string,
+      "artifact-socket": string,
     },
   });
   const flag = (name: keyof typeof values) => needed(`--${name}`, values[name]);
@@ -42,6 +47,7 @@ export function parseFlags(args: readonly string[], env: Environment): AgentFlag
     clusterUid: flag("cluster-uid"),
     artifactRoot: values["artifact-root"],
     artifactClaim: values["artifact-claim"],
+    artifactAddress: artifactAddress(values["artifact-port"], values["artifact-socket"]),
     self: {
       pod: variable(env, "POD_NAME"),
       podUid: variable(env, "POD_UID"),

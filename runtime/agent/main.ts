@@ -11,6 +11,8 @@ import { defaultLogLimits } from "#runtime/logs/limits.ts";
 import { createStreamSink } from "#runtime/logs/stream-sink.ts";
 import { createSystemGit } from "#runtime/source/system-git.ts";
 import { createAgent } from "./agent.ts";
+import { createArtifactServer } from "./artifact-server.ts";
+import { listenForArtifacts } from "./artifact-server-http.ts";
 import { type AgentFlags, apiServer, parseFlags } from "./flags.ts";
 
 /** `kruntimes agent`: the process in the container `runtimed`. Ends with the signal that drains it. */
@@ -30,6 +32,7 @@ export async function main(args: readonly string[]): Promise<void> {
     }),
   );
   const executor = new GrpcExecutorClient(flags.socket);
+  const store = await openStore(flags);
   const agent = createAgent(
     {
       client,
@@ -38,7 +41,7 @@ export async function main(args: readonly string[]): Promise<void> {
       logger,
       executor,
       files: await openSystemFiles(flags.workspaceRoot),
-      store: await openStore(flags),
+      store,
       git: createSystemGit({ clock: systemClock, environment: process.env }),
       sink: createStreamSink(process.stdout),
       self: flags.self,
@@ -47,6 +50,11 @@ export async function main(args: readonly string[]): Promise<void> {
     },
     (ready) => process.send?.({ ready }),
   );
+  if (store !== undefined && flags.artifactAddress !== undefined) {
+    const { namespace } = flags.self;
+    const answer = createArtifactServer({ client, store, namespace });
+    listenForArtifacts(flags.artifactAddress, answer, { clock: systemClock, logger });
+  }
   process.once("SIGTERM", () => {
     void agent.drain(flags.drainMs).then(() => process.exit(0));
   });

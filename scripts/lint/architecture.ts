@@ -49,6 +49,7 @@ export const adapters: readonly string[] = [
   "runtime/source/directory-size.ts",
   "runtime/source/run-git.ts",
   "runtime/source/system-git.ts",
+  "runtime/agent/artifact-server-http.ts",
   "runtime/agent/main.ts",
   "workflows/testing/",
   "local/http/listener.ts",
