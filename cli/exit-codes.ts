@@ -16,6 +16,6 @@ export const exitCodeMeanings: readonly (readonly [code: ExitCode, meaning: stri
   [exitCodes.failed, "a run failed"],
   [exitCodes.usage, "the command line or a manifest is wrong; nothing was run"],
   [exitCodes.timeout, "not everything was over within --timeout"],
-  [exitCodes.platform, "the local cluster itself failed"],
+  [exitCodes.platform, "krt or the local cluster itself failed"],
   [exitCodes.interrupted, "interrupted by Ctrl-C"],
 ];

@@ -108,6 +108,7 @@ test("without a command the help is shown, as an answer to a mistake", async () 
 });
 
 test("a fault of ours is not taken for a mistake of the user", async () => {
-  const { env } = fakeEnvironment(files);
-  await expect(runCommand(["local", "run", "runtime.yaml", "workflow.yaml"], env)).rejects.toThrow("no cluster");
+  const { code, err } = await krt("local", "run", "runtime.yaml", "workflow.yaml");
+  expect(code).toBe(exitCodes.platform);
+  expect(err[0]).toBe("krt: this is a fault of krt, not of your files: Error: no cluster may be started here");
 });

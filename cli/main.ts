@@ -42,5 +42,7 @@ function report(error: unknown, env: Environment): ExitCode {
     env.err.write(`${errorLines(error).join("\n")}\n`);
     return error.exitCode;
   }
-  throw error;
+  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  env.err.write(`krt: this is a fault of krt, not of your files: ${stack}\n`);
+  return exitCodes.platform;
 }

@@ -1,4 +1,5 @@
 import { formatDuration } from "#api/duration.ts";
+import type { LogRecord } from "#api/log-record.ts";
 import type { Logger } from "#kube/ports.ts";
 import { sleep } from "#kube/ports.ts";
 import type { Cluster } from "#local/cluster.ts";
@@ -71,14 +72,20 @@ async function inCluster(
   logger: Logger,
 ): Promise<() => Result> {
   const { clock, random, out } = env;
+  // Output may come before it is known whose it is.
+  const early: LogRecord[] = [];
+  let take = (record: LogRecord): void => void early.push(record);
+  cluster.logs.follow((record) => take(record));
   const created = await apply(plan, cluster.client);
   const orderOf = jobOrders(plan, created.workflowRuns);
   const live = out.isTerminal && !options.verbose;
   const display = live ? new LiveDisplay(out, clock, orderOf) : new PlainDisplay(out, clock);
   display.note(`Started a local cluster in ${formatDuration(Math.round(startMs / 10) * 10)}`);
   for (const text of createdLines(created)) display.note(text);
-  const watched = watchExecutions(created, options.follow, { client: cluster.client, clock, random, logger, display });
-  cluster.logs.follow(watched.take);
+  const deps = { client: cluster.client, clock, random, logger, display };
+  const watched = await watchExecutions(created, options.follow, deps);
+  take = watched.take;
+  for (const record of early) take(record);
   const end = await waitForEnd(watched, options.timeoutMs, env);
   if (end === "interrupted") display.note("Interrupted: ending everything; another Ctrl-C leaves at once");
   const unfinished = watched.unfinished();

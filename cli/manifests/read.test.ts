@@ -56,7 +56,10 @@ const unreadable: Record<string, { path: string; want: string[] }> = {
   },
   "a directory without manifests": {
     path: "none",
-    want: ["krt: there is no manifest in directory none", "     Names of manifests end with .yaml, .yml or .json."],
+    want: [
+      "krt: there is no manifest in directory none",
+      "     Names of manifests end with .yaml, .yml or .json; directories inside it are not read.",
+    ],
   },
   "a file in another encoding": {
     path: "latin1.yaml",

@@ -44,7 +44,7 @@ async function readPath(path: string, files: InputFiles): Promise<[file: string,
     const found = names.filter((name) => manifestName.test(name)).sort();
     if (found.length === 0) {
       throw new CliError(`there is no manifest in directory ${path}`, {
-        advice: "Names of manifests end with .yaml, .yml or .json.",
+        advice: "Names of manifests end with .yaml, .yml or .json; directories inside it are not read.",
       });
     }
     const directory = path.replace(/\/+$/, "");

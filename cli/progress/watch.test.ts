@@ -44,7 +44,7 @@ async function setup(names: readonly string[], follow = false) {
   for (const name of names) created.push(await create(name));
   const display = new Recorder();
   const deps = { client, clock, random, logger: silentLogger, display };
-  const watched = watchExecutions({ runs: created, workflowRuns: [] }, follow, deps);
+  const watched = await watchExecutions({ runs: created, workflowRuns: [] }, follow, deps);
   let over = false;
   void watched.over.then(() => {
     over = true;

@@ -40,8 +40,8 @@ export interface Watched {
   stop(): Promise<void>;
 }
 
-/** Follows what was created, by watches, and shows each change. */
-export function watchExecutions(created: Created, follow: boolean, deps: WatchDeps): Watched {
+/** Follows what was created, by watches, and shows each change. Resolves when everything there is has been seen. */
+export async function watchExecutions(created: Created, follow: boolean, deps: WatchDeps): Promise<Watched> {
   const { client, clock, display } = deps;
   const many = isMany(created);
   const ending = new AbortController();
@@ -89,7 +89,9 @@ export function watchExecutions(created: Created, follow: boolean, deps: WatchDe
   });
   workflowRunInformer.onChange(note);
   runtimeInformer.onChange(() => look());
-  for (const informer of [runInformer, workflowRunInformer, runtimeInformer]) informer.start(ending.signal);
+  const informers = [runInformer, workflowRunInformer, runtimeInformer];
+  for (const informer of informers) informer.start(ending.signal);
+  await Promise.all(informers.map((informer) => informer.whenSynced()));
 
   return {
     view: () => view(),
@@ -117,7 +119,7 @@ export function watchExecutions(created: Created, follow: boolean, deps: WatchDe
     async stop() {
       cancelLook?.();
       ending.abort();
-      await Promise.all([runInformer, workflowRunInformer, runtimeInformer].map((informer) => informer.stopped()));
+      await Promise.all(informers.map((informer) => informer.stopped()));
     },
   };
 }

@@ -35,7 +35,14 @@ export const systemStateDirectories: StateDirectories = {
   },
   remove: (path) => rm(path, { recursive: true, force: true, maxRetries: 3 }),
   removeOnAbruptExit(path) {
-    const remove = () => rmSync(path, { recursive: true, force: true });
+    const remove = () => {
+      try {
+        rmSync(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
+      } catch {
+        // Processes of Pods that are just ending may still write into it.
+        process.stderr.write(`krt: ${path} could not be removed\n`);
+      }
+    };
     process.once("exit", remove);
     return () => process.off("exit", remove);
   },

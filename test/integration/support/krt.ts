@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
@@ -26,7 +26,7 @@ export class Krt {
   private constructor(temporary: string, args: readonly string[], cwd: string, input: string) {
     const begun = performance.now();
     this.temporary = temporary;
-    const env = { ...process.env, TMPDIR: temporary, NO_COLOR: "1" };
+    const env = { ...process.env, TMPDIR: temporary, NO_COLOR: "1", LC_ALL: "C" };
     this.child = spawn(process.execPath, [join(root, "bin/krt.mjs"), ...args], { cwd, env });
     this.child.stdin?.end(input);
     this.child.stdout?.setEncoding("utf8").on("data", (text: string) => {
@@ -42,7 +42,12 @@ export class Krt {
   }
 
   static async start(args: readonly string[], { cwd = root, input = "" } = {}): Promise<Krt> {
-    return new Krt(await mkdtemp(join(tmpdir(), "k-")), args, cwd, input);
+    const temporary = await mkdtemp(join(tmpdir(), "k-"));
+    // Compiled modules are shared with everybody else: without them each start takes half a second more.
+    const compiled = join(tmpdir(), "node-compile-cache");
+    await mkdir(compiled, { recursive: true });
+    await symlink(compiled, join(temporary, "node-compile-cache"));
+    return new Krt(temporary, args, cwd, input);
   }
 
   /**

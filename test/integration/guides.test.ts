@@ -1,0 +1,87 @@
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { exitCodeMeanings } from "#cli/exit-codes.ts";
+import { readGuide } from "./support/guide.ts";
+import { krt, root, steady, workDirectory } from "./support/krt.ts";
+
+const quickStart = await readFile(join(root, "docs/quick-start.md"), "utf8");
+const commands = readGuide(quickStart);
+const scripts = JSON.parse(await readFile(join(root, "package.json"), "utf8")).scripts as Record<string, string>;
+
+let directory = "";
+
+beforeAll(async () => {
+  directory = await workDirectory();
+  await symlink(join(root, "examples"), join(directory, "examples"));
+});
+
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+/** Arguments of `krt` in a command as people type it. */
+function argumentsOf(command: string): string[] {
+  const script = /^npm run (\w+)$/.exec(command)?.[1];
+  const [, args] =
+    /^(?:npx krt|node bin\/krt\.mjs) (.+)$/.exec(script === undefined ? command : (scripts[script] ?? "")) ?? [];
+  if (args === undefined) throw new Error(`no test knows how to run ${command}`);
+  return args.split(" ");
+}
+
+test("the guide has commands", () => {
+  expect(commands.filter(({ setup }) => setup).map(({ command }) => command)).toEqual(["npm ci"]);
+  expect(commands.length).toBeGreaterThan(5);
+});
+
+test.each(commands.filter(({ setup }) => !setup))("quick start: $command", async ({ command, files, exit, shown }) => {
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(join(directory, dirname(path)), { recursive: true });
+    await writeFile(join(directory, path), text);
+  }
+  const { code, out, err, left, ms } = await krt(argumentsOf(command), { cwd: directory });
+  expect({ code, processes: left.processes }, `${out}${err}`).toEqual({ code: exit, processes: [] });
+  if (command === "npm run demo") expect(ms).toBeLessThan(10_000);
+  for (const text of shown) expect(steady(`${out}${err}`)).toContain(steady(text));
+});
+
+test("the quick start tells the exit codes as the command does", () => {
+  const rows = [...quickStart.matchAll(/^\| (\d+) \| (.+) \|$/gm)].map(([, code, meaning]) => [
+    Number(code),
+    meaning?.replaceAll("`", ""),
+  ]);
+  expect(rows).toEqual(exitCodeMeanings.map((row) => [...row]));
+});
+
+/** What each example comes to. */
+const examples: Record<string, readonly RegExp[]> = {
+  "run-bash": [/^hello \| Hello, world, from Run hello$/m, /^✔ hello {2}Succeeded/m],
+  "run-python": [/^primes \| 25 primes below 100$/m, /^✔ primes {2}Succeeded .*\n {3}largest = 97$/m],
+  retry: [
+    /^flaky Pending BackingOff: attempt 1 of 3 failed \(ExitNonZero/m,
+    /^flaky \| attempt 3 reached the service$/m,
+    /^✔ flaky {2}Succeeded .* attempt 3$/m,
+  ],
+  outputs: [/^announce\/say \| Released v1\.4\.2$/m, /tag = v1\.4\.2$/m],
+  "workspace-shared": [/^reader \| written by writer$/m, /^✔ writer {2}Succeeded/m, /^✔ reader {2}Succeeded/m],
+  "data-sharing": [/^deploy\/verify-artifact \| artifact verified$/m, /dist\.tgz {2}\d+ B {2}sha256:[0-9a-f]{64}$/m],
+};
+
+test.each(Object.entries(examples))("example %s", async (name, texts) => {
+  const { code, out, err, left } = await krt(["local", "run", `examples/${name}`, "--follow"]);
+  expect({ code, err, left }, out).toEqual({ code: 0, err: "", left: { directories: [], processes: [] } });
+  for (const text of texts) expect(out).toMatch(text);
+});
+
+test("every example is tested, is in the index, and says at its beginning what it shows", async () => {
+  const entries = await readdir(join(root, "examples"), { withFileTypes: true });
+  const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  expect(names.sort()).toEqual(Object.keys(examples).sort());
+  const index = await readFile(join(root, "examples/README.md"), "utf8");
+  for (const name of names) {
+    expect(index).toContain(`](${name}/`);
+    const [first = ""] = (await readdir(join(root, "examples", name))).sort();
+    const text = await readFile(join(root, "examples", name, first), "utf8");
+    expect(text).toMatch(/^# \S/);
+    // The workflow of the specification stands as it is there; its Runtime has the words.
+    if (name !== "data-sharing") expect(text).toContain(`#   npx krt local run examples/${name} --follow\n`);
+  }
+});
