@@ -594,3 +594,16 @@ test("a pass over 64 jobs of 128 steps takes few milliseconds", () => {
   for (let n = 0; n < 10; n++) advance(seen, start);
   expect((performance.now() - begun) / 10).toBeLessThan(50);
 });
+
+test("a job that must end does not wait for a Run that cannot be created", () => {
+  const world = new World({ a: job([step("one"), step("two")]) }, { timeout: "1m" });
+  world.crashBeforeEffects = true;
+  world.pass();
+  world.runtimes.clear();
+  world.now = start + 61_000;
+  const effects = world.pass();
+  expect(effects.map(({ type }) => type)).not.toContain("createRun");
+  world.pass();
+  expect(world.run.status).toMatchObject({ phase: "Failed", reason: "TimedOut" });
+  expect(world.phases()).toBe("Failed, a Cancelled(Cancelled Skipped)");
+});

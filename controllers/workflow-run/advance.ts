@@ -53,8 +53,26 @@ export function advance(seen: Seen, now: number): Advanced {
     },
   });
   for (const effect of settled.effects) add(effect);
-  const ordered = [...effects.values()].sort((a, b) => order.indexOf(a.type) - order.indexOf(b.type));
-  return { status: workflowRunStatus(settled.snapshot), changed: settled.changed, effects: ordered };
+  const status = workflowRunStatus(settled.snapshot);
+  const due = [...effects.values()].filter((effect) => isDue(effect, status));
+  due.sort((a, b) => order.indexOf(a.type) - order.indexOf(b.type));
+  return { status, changed: settled.changed, effects: due };
+}
+
+/** Whether the status at the end of the pass still asks for a child that was ordered on the way there. */
+function isDue(effect: Effect, { jobs }: WorkflowRunStatus): boolean {
+  switch (effect.type) {
+    case "createWorkspace": {
+      const job = jobs?.[effect.job];
+      return job !== undefined && !hasEnded(job.phase) && (job.collision ?? 0) === effect.collision;
+    }
+    case "createRun": {
+      const step = jobs?.[effect.job]?.steps?.find(({ name }) => name === effect.step);
+      return step?.phase === "Running" && step.runName === effect.runName;
+    }
+    default:
+      return true;
+  }
 }
 
 /** A workspace comes before the Runs that name it, and a Run that is replaced goes before its successor comes. */

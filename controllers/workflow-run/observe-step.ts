@@ -85,6 +85,8 @@ function observeRun(
   }
   const refusal = seen.refused.get(name);
   if (found.kind === "absent") {
+    // Nothing new begins in a job that ends: a Run that was ordered, and is not there, is not wanted any more.
+    if (job.phase === "Stopping" && step.phase === "Running") return { type: "CANCEL" };
     if (refusal !== undefined && step.phase === "Running") return { type: "RUN_REFUSED", message: refusal, now };
     return { type: "RUN_MISSING", now };
   }
