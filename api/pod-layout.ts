@@ -20,6 +20,8 @@ export const podVolumes = {
   artifactStore: "artifact-store",
   /** The agent's token. */
   token: "token",
+  /** Temporary files of the agent, whose root is read-only. */
+  agentTmp: "agent-tmp",
 } as const;
 
 /** Where those volumes are mounted. */
@@ -32,9 +34,14 @@ export const podPaths = {
 
 /** Ports of a Runtime Pod that are ours; its containers share one network. */
 export const podPorts = {
+  /** Probes, metrics and the drain hook of the agent. */
+  agent: 10843,
   /** Stored artifacts, on the Pod's own 127.0.0.1: reached by `pods/portforward` only. */
   artifacts: 10844,
 } as const;
+
+/** Where a process in a Pod looks for its token (Kubernetes); here only the agent has one. */
+export const tokenDirectory = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 const volumeNames: ReadonlySet<string> = new Set(Object.values(podVolumes));
 

@@ -1,5 +1,7 @@
 /** Every server component by the name under which `kruntimes` starts it; each is loaded only when it is started. */
 export const components: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
+  scheduler: async (args) => (await import("../controllers/scheduler/main.ts")).main(args),
+  controller: async (args) => (await import("../controllers/main.ts")).main(args),
   agent: async (args) => {
     // Nobody is left to drain for.
     whenParentEnds(() => process.exit(1));
@@ -10,6 +12,7 @@ export const components: Readonly<Record<string, (args: readonly string[]) => Pr
     whenParentEnds(() => process.kill(process.pid, "SIGTERM"));
     return (await import("../runtime/executor/command.ts")).main(args);
   },
+  inject: async (args) => (await import("../runtime/injector/main.ts")).main(args),
 };
 
 /** Under a local cluster a channel to it is open; when the cluster goes, however it goes, its processes go too. */

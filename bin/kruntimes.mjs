@@ -13,4 +13,10 @@ if (start === undefined) {
   console.error(`kruntimes: unknown component ${JSON.stringify(name)}; one of ${Object.keys(components).join(", ")}`);
   process.exit(2);
 }
-await start(args);
+try {
+  await start(args);
+} catch (error) {
+  // A wrong command line is told in its own words; anything else is a defect, and its stack helps to find it.
+  console.error(error?.name === "UsageError" ? error.message : error);
+  process.exit(1);
+}

@@ -3,7 +3,9 @@ import type { Runtime } from "#api/kinds/runtime.ts";
 import { annotations, labels } from "#api/labels.ts";
 import { podContainers, podPaths, podPorts, podVolumes } from "#api/pod-layout.ts";
 import { capacityOf, drainTimeoutOf } from "#api/runtimes.ts";
-import type { Container, PodTemplateSpec, Volume, VolumeMount } from "#kube/builtin.ts";
+import type { Container, Open, PodTemplateSpec, Volume, VolumeMount } from "#kube/builtin.ts";
+import { identityName } from "./identity.ts";
+import { agentOnCluster, type ClusterSettings, clusterVolumes, drainHook, platformContainer } from "./on-cluster.ts";
 
 /** What the operator chooses for all pools. */
 export interface PoolSettings {
@@ -11,6 +13,8 @@ export interface PoolSettings {
   readonly image: string;
   /** UID of Namespace kube-system: marks the artifacts of this cluster. */
   readonly clusterUid: string;
+  /** Absent for a local cluster. */
+  readonly cluster?: ClusterSettings;
 }
 
 /** The user and group of all containers of a Pod, unless the template says otherwise at Pod level. */
@@ -27,6 +31,7 @@ const socket = `${podPaths.socket}/executor.sock`;
  */
 export function podTemplate(runtime: Runtime, settings: PoolSettings): PodTemplateSpec {
   const { template } = runtime.spec;
+  const { cluster } = settings;
   const user = template.spec as PodTemplateSpec["spec"];
   const metadata = (template.metadata ?? {}) as NonNullable<PodTemplateSpec["metadata"]>;
   const [runtimeContainer, ...others] = user.containers;
@@ -50,6 +55,7 @@ export function podTemplate(runtime: Runtime, settings: PoolSettings): PodTempla
     spec: {
       ...user,
       automountServiceAccountToken: false,
+      ...(cluster && { serviceAccountName: identityName(runtime.metadata.name), ...pullSecrets(user, cluster) }),
       terminationGracePeriodSeconds: Math.ceil((drainTimeoutOf(runtime.spec) + graceAfterDrainMs) / 1000),
       securityContext: {
         runAsNonRoot: true,
@@ -62,8 +68,8 @@ export function podTemplate(runtime: Runtime, settings: PoolSettings): PodTempla
       },
       tolerations: withUnreachable(user.tolerations ?? []),
       initContainers: [injector(settings), ...(user.initContainers ?? []), agent(runtime, settings)],
-      containers: [server(runtime, runtimeContainer), ...others],
-      volumes: [...(user.volumes ?? []), ...volumes(runtime)],
+      containers: [server(runtime, runtimeContainer, cluster), ...others],
+      volumes: [...(user.volumes ?? []), ...volumes(runtime), ...(cluster ? clusterVolumes() : [])],
     },
   };
 }
@@ -87,11 +93,13 @@ function injector(settings: PoolSettings): Container {
     args: ["inject", `--target=${podPaths.executor}`],
     volumeMounts: [mount(podVolumes.executor, podPaths.executor)],
     securityContext: hardened,
+    ...(settings.cluster && platformContainer(settings.cluster)),
   };
 }
 
 function agent(runtime: Runtime, settings: PoolSettings): Container {
   const { artifactStore } = runtime.spec;
+  const { cluster } = settings;
   const claim = artifactStore?.filesystem?.volumeClaimName;
   return {
     name: podContainers.agent,
@@ -122,13 +130,15 @@ function agent(runtime: Runtime, settings: PoolSettings): Container {
       mount(podVolumes.workspace, podPaths.workspace),
       mount(podVolumes.socket, podPaths.socket),
       ...(claim === undefined ? [] : [mount(podVolumes.artifactStore, podPaths.artifactStore)]),
+      ...(cluster ? agentOnCluster.mounts : []),
     ],
     securityContext: hardened,
+    ...(cluster && { ...agentOnCluster.fields, ...platformContainer(cluster) }),
   };
 }
 
 /** The user's container; it keeps all but command, arguments and the paths that we mount. */
-function server(runtime: Runtime, container: Container): Container {
+function server(runtime: Runtime, container: Container, cluster: ClusterSettings | undefined): Container {
   const { interpreter, command } = runtime.spec.server ?? {};
   return {
     ...container,
@@ -151,7 +161,15 @@ function server(runtime: Runtime, container: Container): Container {
       capabilities: { drop: ["ALL"] },
       ...(container.securityContext as object | undefined),
     },
+    ...(cluster && { lifecycle: { ...(container.lifecycle as object | undefined), ...drainHook } }),
   };
+}
+
+/** Those of the template, and those for our own image. */
+function pullSecrets(user: PodTemplateSpec["spec"], { imagePullSecrets }: ClusterSettings): Open {
+  const theirs = (user.imagePullSecrets ?? []) as readonly { readonly name?: string }[];
+  const missing = imagePullSecrets.filter((name) => !theirs.some((one) => one.name === name));
+  return missing.length === 0 ? {} : { imagePullSecrets: [...theirs, ...missing.map((name) => ({ name }))] };
 }
 
 function volumes(runtime: Runtime): Volume[] {
