@@ -3,7 +3,14 @@ import { type CallLimit, callLimit } from "#kube/call-limit.ts";
 import { statusError } from "#kube/http-status.ts";
 import { jsonLines } from "#kube/json-lines.ts";
 import { type Clock, type Logger, type Random, sleep } from "#kube/ports.ts";
-import { type ApiRequest, StatusError, type Transport, TransportError } from "#kube/transport.ts";
+import {
+  type ApiRequest,
+  type MessageSocket,
+  type SocketRequest,
+  StatusError,
+  type Transport,
+  TransportError,
+} from "#kube/transport.ts";
 
 export interface TlsMaterial {
   /** PEM of the authorities that are trusted; default those of Node. */
@@ -64,6 +71,7 @@ interface Pools {
 export function httpTransport(options: HttpTransportOptions): Transport {
   const { clock, random, logger } = options;
   const credentialsMs = options.credentialsMs ?? 10_000;
+  const userAgent = options.userAgent ?? "kruntimes";
   const maxBodyBytes = options.maxBodyBytes ?? 128 * 1024 * 1024;
   const maxLineBytes = options.maxLineBytes ?? 8 * 1024 * 1024;
   const server = new URL(options.server);
@@ -136,7 +144,7 @@ export function httpTransport(options: HttpTransportOptions): Transport {
       path: basePath + request.path + queryOf(request),
       headers: {
         accept: request.accept ?? "application/json",
-        "user-agent": options.userAgent ?? "kruntimes",
+        "user-agent": userAgent,
         ...headers,
         ...(request.body === undefined ? {} : { "content-type": request.contentType ?? "application/json" }),
       },
@@ -210,6 +218,34 @@ export function httpTransport(options: HttpTransportOptions): Transport {
       }
     },
 
+    async openSocket(request: SocketRequest): Promise<MessageSocket> {
+      const limit = callLimit({ method: "GET", ...request }, clock, closing.signal);
+      const open = async (renew: boolean) => {
+        const { headers, tls = {} } = await credentials(renew);
+        if (limit.signal.aborted) throw limit.signal.reason;
+        const url = `${server.origin.replace(/^http/, "ws")}${basePath}${request.path}${queryOf(request)}`;
+        const { protocols } = request;
+        const { signal, what } = limit;
+        const all = { "user-agent": userAgent, ...headers };
+        // Loaded by those who use it: most processes of ours never do.
+        const { openWebSocket } = await import("#kube/web-socket.ts");
+        const now = () => clock.now();
+        return openWebSocket({ url, protocols, headers: all, tls, signal, what, now, onClose: () => limit.release() });
+      };
+      try {
+        const socket = await open(false).catch((error: unknown) => {
+          if (error instanceof StatusError && error.code === 401) return open(true);
+          throw error;
+        });
+        // From now on only the caller's signal and the end of the transport close it.
+        limit.open();
+        return socket;
+      } catch (error) {
+        limit.release();
+        throw asTransportError(limit, error);
+      }
+    },
+
     async close() {
       closing.abort();
       if (pools === undefined) return;
@@ -277,7 +313,7 @@ function asTransportError(limit: CallLimit, error: unknown): Error {
   return new TransportError(`${limit.what}: ${message}`, { cause: error });
 }
 
-function queryOf(request: ApiRequest): string {
+function queryOf(request: Pick<ApiRequest, "query">): string {
   const query = new URLSearchParams(defined(request.query ?? {})).toString();
   return query === "" ? "" : `?${query}`;
 }

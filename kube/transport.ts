@@ -37,7 +37,25 @@ export interface Transport {
    * `return()` on the iterator, or the signal, closes the connection.
    */
   stream<T = unknown>(request: ApiRequest): Promise<AsyncIterable<T>>;
+  /** Opens a WebSocket through the API server (port-forward, sessions). Transports without a wire have none. */
+  openSocket?(request: SocketRequest): Promise<MessageSocket>;
   close(): Promise<void>;
+}
+
+export interface SocketRequest extends Pick<ApiRequest, "path" | "query" | "signal" | "timeoutMs"> {
+  /** Subprotocols, the best first. */
+  readonly protocols: readonly string[];
+}
+
+/** An open WebSocket. */
+export interface MessageSocket {
+  /** The subprotocol that the server chose. */
+  readonly protocol: string;
+  /** Sends one binary message. Resolves when there is room for more. */
+  send(data: Uint8Array): Promise<void>;
+  /** The messages that come; to be read once. Ends when the server closes, throws {@link TransportError} when the line breaks. */
+  messages(): AsyncIterable<Buffer>;
+  close(): void;
 }
 
 /**

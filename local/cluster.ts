@@ -13,6 +13,7 @@ import { withExtensions } from "./extensions.ts";
 import { bearerCheck } from "./http/bearer.ts";
 import { createFront } from "./http/front.ts";
 import { listen } from "./http/listener.ts";
+import { portForward } from "./http/port-forward.ts";
 import { localLogs } from "./logs/index.ts";
 import { FileLines } from "./node/file-lines.ts";
 import { nodeLayout } from "./node/layout.ts";
@@ -22,6 +23,7 @@ import { systemDirectories } from "./node/system-directories.ts";
 import { systemProcesses } from "./node/system-processes.ts";
 import { clientLibraryModels } from "./openapi/model-files.ts";
 import { createModels } from "./openapi/models.ts";
+import { podPort } from "./pod-ports.ts";
 import { writeToken } from "./token.ts";
 
 export interface ClusterOptions {
@@ -78,7 +80,8 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     user: localUser,
     extensions,
   });
-  const listener = await listen(front);
+  const upgrades = portForward({ authorized: bearerCheck(token), resolve: podPort(client, layout) });
+  const listener = await listen(front, { upgrades });
 
   const system = await client.of(namespaces).get({ name: "kube-system" });
   const scheduler = createScheduler(deps);

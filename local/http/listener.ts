@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { failure } from "#kube/transport.ts";
 import { maxBodyBytes } from "#local/apiserver/decode.ts";
 import { type HttpAnswer, type HttpHandler, statusAnswer } from "./message.ts";
+import { serveUpgrades, type Upgrades } from "./upgrades.ts";
 
 export interface HttpListener {
   /** `http://127.0.0.1:PORT`. */
@@ -10,17 +11,26 @@ export interface HttpListener {
   close(): Promise<void>;
 }
 
+export interface ListenOptions {
+  /** Default: a free one. */
+  readonly port?: number;
+  /** Takes the connections over that ask for another protocol. */
+  readonly upgrades?: Upgrades;
+}
+
 /**
  * Serves a handler over HTTP/1.1 on loopback. Loopback and the handler's token are all the protection there is: this is
  * for one user on one machine.
- *
- * @param port 0 takes a free one
  */
-export async function listen(handler: HttpHandler, port = 0): Promise<HttpListener> {
+export async function listen(
+  handler: HttpHandler,
+  { port = 0, upgrades }: ListenOptions = {},
+): Promise<HttpListener> {
   const server = createServer((request, response) => {
     // Nothing is said to a caller whose connection has to break.
     serve(handler, request, response).catch(() => response.destroy());
   });
+  serveUpgrades(server, upgrades);
   // A watch is quiet for as long as nothing changes.
   server.requestTimeout = 0;
   await new Promise<void>((resolve, reject) => {
@@ -28,7 +38,7 @@ export async function listen(handler: HttpHandler, port = 0): Promise<HttpListen
     server.listen(port, "127.0.0.1", resolve);
   });
   const taken = portOf(server);
-  return { url: `http://127.0.0.1:${taken}`, port: taken, close: () => closed(server) };
+  return { url: `http://127.0.0.1:${taken}`, port: taken, close: () => closed(server, upgrades) };
 }
 
 function portOf(server: Server): number {
@@ -37,9 +47,10 @@ function portOf(server: Server): number {
   return address.port;
 }
 
-function closed(server: Server): Promise<void> {
+function closed(server: Server, upgrades: Upgrades | undefined): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
+    upgrades?.close();
     server.closeAllConnections();
   });
 }

@@ -57,6 +57,8 @@ export const adapters: readonly string[] = [
   "runtime/agent/main.ts",
   "workflows/testing/",
   "local/http/listener.ts",
+  "local/http/port-forward.ts",
+  "local/http/upgrades.ts",
   "local/logs/log-file.ts",
   "local/node/file-lines.ts",
   "local/node/system-directories.ts",
