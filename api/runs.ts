@@ -1,5 +1,5 @@
 import { parseDuration } from "./duration.ts";
-import type { RunPhase, RunSpec } from "./kinds/run.ts";
+import { type RunPhase, type RunSpec, runPhases } from "./kinds/run.ts";
 import { type Amounts, wholeNumbers } from "./quantity.ts";
 import { finalRunFailures, type RunFailureReason } from "./reasons.ts";
 
@@ -11,6 +11,12 @@ const terminal: ReadonlySet<RunPhase> = new Set(["Succeeded", "Failed", "Timeout
 export function isTerminal(phase: RunPhase | undefined): boolean {
   return phase !== undefined && terminal.has(phase);
 }
+
+/** Field selector of the Runs that have not ended: what has ended leaves such a watch, and with it the memory of its reader. */
+export const unfinishedRuns = runPhases
+  .filter(isTerminal)
+  .map((phase) => `status.phase!=${phase}`)
+  .join(",");
 
 /**
  * Logical capacity that a Run takes: its requests, and `runs: 1` unless it says otherwise. `undefined` when a request is no

@@ -1,9 +1,9 @@
 import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
-import { type Run, type RunPhase, runPhases } from "#api/kinds/run.ts";
+import type { Run } from "#api/kinds/run.ts";
 import type { Runtime } from "#api/kinds/runtime.ts";
 import { labels } from "#api/labels.ts";
 import { persistentWorkspaces, runs, runtimes } from "#api/resources.ts";
-import { isTerminal } from "#api/runs.ts";
+import { unfinishedRuns } from "#api/runs.ts";
 import { type Pod, pods, type ReplicaSet, replicaSets } from "#kube/builtin.ts";
 import { createInformer, type Informer } from "#kube/informer.ts";
 import type { Clock, Logger, Random } from "#kube/ports.ts";
@@ -29,18 +29,12 @@ export interface CacheDeps {
   readonly namespace?: string;
 }
 
-/** Runs that have not ended: what has ended leaves the watch, and with it the memory of the scheduler. */
-export const unfinished = runPhases
-  .filter((phase: RunPhase) => isTerminal(phase))
-  .map((phase) => `status.phase!=${phase}`)
-  .join(",");
-
 export function createCaches(deps: CacheDeps): Caches {
   const { client, namespace, clock, random, logger } = deps;
   const options = { clock, random, logger, namespace };
   const ofRuntimes = { ...options, labelSelector: labels.runtime };
   return {
-    runs: createInformer(client, runs, { ...options, fieldSelector: unfinished, transform: trimRun }),
+    runs: createInformer(client, runs, { ...options, fieldSelector: unfinishedRuns, transform: trimRun }),
     runtimes: createInformer(client, runtimes, { ...options, transform: trimRuntime }),
     workspaces: createInformer(client, persistentWorkspaces, options),
     pods: createInformer(client, pods, {

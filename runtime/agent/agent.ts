@@ -1,19 +1,19 @@
-import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
 import type { Run } from "#api/kinds/run.ts";
 import { keyOf } from "#api/meta.ts";
 import { persistentWorkspaces, runs } from "#api/resources.ts";
-import { isTerminal } from "#api/runs.ts";
+import { isTerminal, unfinishedRuns } from "#api/runs.ts";
+import { createController } from "#kube/controller.ts";
 import { createInformer } from "#kube/informer.ts";
+import { done } from "#kube/outcome.ts";
 import { sleep } from "#kube/ports.ts";
 import { resumption } from "#machines/attempt.ts";
 import { type ExecutionSummary, executionKey } from "#runtime/executor-client.ts";
-import { runLayout } from "#runtime/files/layout.ts";
-import { listRuns, removeRun } from "#runtime/files/runs.ts";
 import { AttemptRunner, type RunnerContext } from "./attempt-runner.ts";
 import { fits } from "./capacity.ts";
 import { type AgentDeps, killGraceMs } from "./deps.ts";
 import { killAttempt } from "./execute.ts";
 import { Semaphore } from "./semaphore.ts";
+import { removeStrayFiles } from "./stray-files.ts";
 import { Workspaces } from "./workspaces.ts";
 
 /** Clones and transfers at a time in one Pod: enough to fill a network, few enough to leave room for the programs. */
@@ -24,6 +24,9 @@ const transfers = 4;
 const healthIntervalMs = 1000;
 const firstHealthIntervalMs = 20;
 
+/** Directories of workspaces that are removed at a time: a large one does not hold up the others. */
+const removals = 4;
+
 export interface Agent {
   /** Resolves when the agent has caught up with what it left before a restart, and takes work. */
   start(): Promise<void>;
@@ -32,6 +35,8 @@ export interface Agent {
   /** Ends at once, in the middle of whatever it does, as a crash would. Programs run on. */
   stop(): void;
   readonly ready: boolean;
+  /** Runs at work here. */
+  readonly activeRuns: number;
 }
 
 /**
@@ -47,7 +52,11 @@ export function createAgent(deps: AgentDeps, onReady: (ready: boolean) => void =
   /** Assignments that are over, by Run UID, until the watch has caught up with our own report. */
   const over = new Map<string, number>();
   const shared = { clock, random, logger, namespace: self.namespace };
-  const runInformer = createInformer(client, runs, { ...shared, fieldSelector: `status.assignedPod=${self.pod}` });
+  const runInformer = createInformer(client, runs, {
+    ...shared,
+    fieldSelector: `status.assignedPod=${self.pod},${unfinishedRuns}`,
+    indexes: { workspace: ({ spec }) => (spec.workspace === undefined ? [] : [spec.workspace.name]) },
+  });
   const workspaceInformer = createInformer(client, persistentWorkspaces, {
     ...shared,
     fieldSelector: `status.boundPod=${self.pod}`,
@@ -63,16 +72,30 @@ export function createAgent(deps: AgentDeps, onReady: (ready: boolean) => void =
     life: life.signal,
     onWritten: (run) => {
       // A Run that leaves the selection goes by its watch event; noting it here would keep it in the cache.
-      if (run.status?.assignedPod === self.pod) runInformer.noteWrite(run);
+      if (run.status?.assignedPod === self.pod && !isTerminal(run.status.phase)) runInformer.noteWrite(run);
     },
     onDone: (runner) => {
       runners.delete(runner.runUid);
-      over.set(runner.runUid, runner.epoch);
-      revisit(runner.runUid);
-      cleanUpWorkspaces();
+      const run = runInformer.get(keyOf(runner.run));
+      if (run?.metadata.uid === runner.runUid) {
+        over.set(runner.runUid, runner.epoch);
+        // The same Run may be here again: retried, or handed back and assigned anew.
+        consider(run);
+      }
+      cleanUp(runner.workspace);
       drained?.();
     },
   };
+  const cleaner = createController({
+    name: "workspace-cleanup",
+    workers: removals,
+    ...shared,
+    async reconcile(key) {
+      const workspace = workspaceInformer.get(key);
+      if (workspace !== undefined) await workspaces.cleanUp(workspace);
+      return done;
+    },
+  });
   let caughtUp = false;
   let draining = false;
   let ready = false;
@@ -85,18 +108,21 @@ export function createAgent(deps: AgentDeps, onReady: (ready: boolean) => void =
     if (old === undefined || run !== undefined) return;
     over.delete(old.metadata.uid ?? "");
     runners.get(old.metadata.uid ?? "")?.observe(undefined);
-    cleanUpWorkspaces();
+    cleanUp(old.spec.workspace?.name);
   });
   workspaceInformer.onChange((_, workspace) => {
-    if (workspace !== undefined) cleanUp(workspace);
+    if (workspace !== undefined) cleanUp(workspace.metadata.name);
   });
 
   function isReferenced(name: string): boolean {
-    for (const runner of runners.values()) if (runner.workspace === name) return true;
-    for (const run of runInformer.values()) {
-      if (run.spec.workspace?.name === name && !isTerminal(run.status?.phase)) return true;
-    }
-    return false;
+    for (const runner of runners.values()) if (runner.workspace === name && !runner.done) return true;
+    return runInformer.byIndex("workspace", name).length > 0;
+  }
+
+  /** Has the directory of the workspace removed if it is being deleted; what is not done now comes again by an event. */
+  function cleanUp(name: string | undefined): void {
+    const workspace = workspaceInformer.get(`${self.namespace}/${name}`);
+    if (workspace?.metadata.deletionTimestamp !== undefined) cleaner.enqueue(keyOf(workspace));
   }
 
   /** A Run as the watch shows it: one that is new here begins, one at work learns what changed. */
@@ -152,27 +178,6 @@ export function createAgent(deps: AgentDeps, onReady: (ready: boolean) => void =
     }
   }
 
-  /** After an attempt is over the same Run may be here again: retried, or handed back and assigned anew. */
-  function revisit(uid: string): void {
-    for (const run of runInformer.values()) if (run.metadata.uid === uid) consider(run);
-  }
-
-  function cleanUpWorkspaces(): void {
-    for (const workspace of workspaceInformer.values()) cleanUp(workspace);
-  }
-
-  function cleanUp(workspace: PersistentWorkspace): void {
-    if (!caughtUp || life.signal.aborted || workspace.metadata.deletionTimestamp === undefined) return;
-    workspaces.cleanUp(workspace).catch((error: unknown) => {
-      if (life.signal.aborted) return;
-      logger.warn("workspace cannot be removed", { workspace: keyOf(workspace), error });
-      void sleep(clock, healthIntervalMs, life.signal).then(() => {
-        const current = workspaceInformer.get(keyOf(workspace));
-        if (current !== undefined) cleanUp(current);
-      });
-    });
-  }
-
   /** Joins the Runs that are ours with what the executor knows. Nothing is read from disk: there is no journal. */
   async function catchUp(): Promise<void> {
     const { listed, bootId, bootTime } = await askExecutor();
@@ -184,11 +189,11 @@ export function createAgent(deps: AgentDeps, onReady: (ready: boolean) => void =
       if (event === undefined) continue;
       const runner = new AttemptRunner(run, context);
       runners.set(runner.runUid, runner);
+      runner.resume(event, bootId, known.get(key)?.exitTime);
       known.delete(key);
-      runner.resume(event, bootId);
     }
     for (const { runUid, attempt } of known.values()) void endStray({ runUid, attempt });
-    await removeStrayFiles();
+    await removeStrayFiles(deps, (uid) => runners.has(uid), life.signal);
   }
 
   /** What the executor knows and which boot of it that is; waits until it answers. */
@@ -218,12 +223,6 @@ export function createAgent(deps: AgentDeps, onReady: (ready: boolean) => void =
     }
   }
 
-  async function removeStrayFiles(): Promise<void> {
-    for (const runUid of await listRuns(deps.files)) {
-      if (!runners.has(runUid)) await removeRun(deps.files, runLayout(deps.files.root, { runUid, attempt: 1 }));
-    }
-  }
-
   /** Ready means: the executor is healthy and the first sync is done. An API outage changes nothing about it. */
   async function watchHealth(): Promise<void> {
     while (!life.signal.aborted) {
@@ -248,6 +247,9 @@ export function createAgent(deps: AgentDeps, onReady: (ready: boolean) => void =
     get ready() {
       return ready;
     },
+    get activeRuns() {
+      return runners.size;
+    },
     async start() {
       runInformer.start(life.signal);
       workspaceInformer.start(life.signal);
@@ -255,7 +257,7 @@ export function createAgent(deps: AgentDeps, onReady: (ready: boolean) => void =
       await catchUp();
       caughtUp = true;
       for (const run of runInformer.values()) consider(run);
-      cleanUpWorkspaces();
+      cleaner.start(life.signal);
       void watchHealth();
     },
     async drain(timeoutMs) {

@@ -11,7 +11,7 @@ import {
   attemptMachine,
   newAttempt,
 } from "#machines/attempt.ts";
-import { type AttemptOutcome, outcomeEvent } from "#machines/attempt-outcome.ts";
+import { type AttemptOutcome, failure, outcomeEvent } from "#machines/attempt-outcome.ts";
 import { step } from "#machines/lib/settle.ts";
 import { ExecutorUnavailableError, StillRunningError } from "#runtime/executor-client.ts";
 import type { RunLayout } from "#runtime/files/layout.ts";
@@ -19,6 +19,7 @@ import { removeRun } from "#runtime/files/runs.ts";
 import { RunLog } from "#runtime/logs/run-log.ts";
 import { type AgentDeps, killGraceMs, type Pools } from "./deps.ts";
 import { executeRequest, exitEvent, follow, killAttempt, start } from "./execute.ts";
+import { patiently } from "./patience.ts";
 import { layoutOf, prepare } from "./prepare.ts";
 import { isOurs, type Written, writeMove } from "./run-status-writer.ts";
 import { collect, stage, upload } from "./transfer.ts";
@@ -35,6 +36,8 @@ export interface RunnerContext {
   /** Nothing is left to do for this Run under this assignment. */
   readonly onDone: (runner: AttemptRunner) => void;
 }
+
+const refusedResult = ({ message }: Error) => `the API server refuses the result of the program: ${message}`;
 
 /**
  * One Run under one assignment to this Pod: executes the effects of the attempt chart and feeds their answers back. It
@@ -57,6 +60,8 @@ export class AttemptRunner {
   #work = new AbortController();
   /** Settles when the effect under way, and the following of the program, have ended. */
   readonly #underWay = new Set<Promise<void>>();
+  /** Settles when the files of the Run are removed, or cannot be. */
+  #removed: Promise<void> = Promise.resolve();
   #cancelTimeout: Cancel | undefined;
   #killCause: "cancelled" | "timed-out" = "cancelled";
   /** Termination was asked for; kept, because the claim does not listen while it is on its way. */
@@ -100,13 +105,19 @@ export class AttemptRunner {
     this.#send({ type: "REFUSE", message });
   }
 
-  /** After a restart of the agent: goes on where the Run stands. */
-  resume(event: AttemptEvent, bootId: string): void {
+  /**
+   * After a restart of the agent: goes on where the Run stands.
+   * @param exitTime when the program ended, milliseconds since the epoch, if it has
+   */
+  resume(event: AttemptEvent, bootId: string, exitTime: number | undefined): void {
     this.#bootId = bootId;
-    this.#armTimeout();
     this.#send(event);
     if (this.#snapshot.value === "Executing")
       this.#followProgram("the agent restarted; earlier records are in the log before");
+    // What counts is when the program ended, however long nobody was there to see it.
+    const deadline = this.#deadline() ?? Number.POSITIVE_INFINITY;
+    if ((exitTime ?? this.#context.deps.clock.now()) > deadline) this.#timeOut();
+    else if (exitTime === undefined) this.#armTimeout();
     this.observe(this.#run);
   }
 
@@ -145,7 +156,8 @@ export class AttemptRunner {
     if (event.type === "STARTED") this.#followProgram();
     if (next.changed && this.done) {
       this.#cancelTimeout?.();
-      onDone(this);
+      // The next attempt of the Run uses the same directories.
+      void this.#removed.then(() => life.aborted || onDone(this));
     }
   }
 
@@ -184,10 +196,12 @@ export class AttemptRunner {
         this.#answer(() => this.#report(effect.outcome));
         return;
       case "cleanup":
-        this.#background("files of the Run cannot be removed", () => removeRun(deps.files, this.#layout));
+        this.#removed = this.#background("files of the Run cannot be removed", () =>
+          removeRun(deps.files, this.#layout),
+        );
         return;
       case "forget":
-        this.#background("the executor does not forget the attempt", () => this.#forget(life));
+        void this.#background("the executor does not forget the attempt", () => this.#forget(life));
         return;
       default:
         effect satisfies never;
@@ -214,8 +228,8 @@ export class AttemptRunner {
     this.#underWay.add(promise);
   }
 
-  #background(problem: string, work: () => Promise<void>): void {
-    work().catch((error: unknown) => {
+  #background(problem: string, work: () => Promise<void>): Promise<void> {
+    return work().catch((error: unknown) => {
       if (!this.#context.life.aborted) this.#context.deps.logger.warn(problem, { run: this.#name, error });
     });
   }
@@ -235,6 +249,21 @@ export class AttemptRunner {
   }
 
   async #report(outcome: AttemptOutcome): Promise<AttemptEvent> {
+    const { clock, random, logger } = this.#context.deps;
+    const signal = this.#context.life;
+    try {
+      return await this.#tell(outcome);
+    } catch (thrown) {
+      signal.throwIfAborted();
+      // Without an end the Run would hold its place for ever: it is told instead why it has no result.
+      const error = asError(thrown);
+      logger.error("attempt: the API server refuses the result", { run: this.#name, error });
+      const told = () => this.#tell(failure({ reason: "OutputsInvalid", message: refusedResult(error) }));
+      return await patiently(told, { clock, random, signal, isTransient: () => true, maxMs: 30_000 });
+    }
+  }
+
+  async #tell(outcome: AttemptOutcome): Promise<AttemptEvent> {
     const written = await this.#write(
       (now) => outcomeEvent(outcome, retryOf(this.#run.spec), now),
       // What follows a claim of this epoch is written by us, or by the controller that took the Run away.
@@ -250,13 +279,19 @@ export class AttemptRunner {
     return written;
   }
 
-  #armTimeout(): void {
-    const { clock } = this.#context.deps;
+  /** When the attempt is out of time, milliseconds since the epoch; undefined without a limit. */
+  #deadline(): number | undefined {
     const timeout = timeoutOf(this.#run.spec);
     const started = parseTime(this.#run.status?.startTime);
-    if (timeout === undefined || started === undefined) return;
+    return timeout === undefined || started === undefined ? undefined : started + timeout;
+  }
+
+  #armTimeout(): void {
+    const { clock } = this.#context.deps;
+    const deadline = this.#deadline();
+    if (deadline === undefined) return;
     this.#cancelTimeout?.();
-    this.#cancelTimeout = clock.after(Math.max(0, started + timeout - clock.now()), () => this.#timeOut());
+    this.#cancelTimeout = clock.after(Math.max(0, deadline - clock.now()), () => this.#timeOut());
   }
 
   #timeOut(): void {

@@ -2,7 +2,7 @@ import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
 import type { Run } from "#api/kinds/run.ts";
 import type { RunFailureReason } from "#api/reasons.ts";
 import { persistentWorkspaces } from "#api/resources.ts";
-import { isNotFound } from "#kube/transport.ts";
+import { orNothing } from "#kube/or-nothing.ts";
 import type { AttemptEvent } from "#machines/attempt.ts";
 import { type RunLayout, runLayout, type WorkspaceLayout } from "#runtime/files/layout.ts";
 import { prepareRun } from "#runtime/files/runs.ts";
@@ -77,18 +77,12 @@ async function prepareShared(
 }
 
 async function findWorkspace(
-  deps: AgentDeps,
+  { client, self }: AgentDeps,
   workspaces: Workspaces,
   name: string,
 ): Promise<PersistentWorkspace | undefined> {
-  const cached = workspaces.get(name);
-  if (cached !== undefined) return cached;
-  try {
-    return await deps.client.of(persistentWorkspaces).get({ name, namespace: deps.self.namespace });
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  const { namespace } = self;
+  return workspaces.get(name) ?? orNothing(client.of(persistentWorkspaces).get({ name, namespace }));
 }
 
 async function placeSource(

@@ -12,11 +12,11 @@ import { patiently } from "./patience.ts";
 /** What came of a write: stored (by this call, or by an earlier one whose answer was lost), or not ours to write. */
 export type Written = { readonly kind: "written"; readonly run: Run } | { readonly kind: "fenced" };
 
-/** An answer that says nothing about the object: it is asked again. */
+/** An answer that says nothing about the object: it is asked again. A permission that is missing may be given later. */
 export const isTransientApiError = (error: unknown): boolean =>
   error instanceof TransportError ||
   isConflict(error) ||
-  (error instanceof StatusError && (error.code === 429 || error.code >= 500 || error.code === 401));
+  (error instanceof StatusError && (error.code >= 500 || [401, 403, 429].includes(error.code)));
 
 /** Whether the Run is assigned to this very Pod under this very assignment, and has not ended. */
 export function isOurs(run: Run, deps: AgentDeps, epoch: number): boolean {

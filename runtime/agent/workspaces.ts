@@ -1,7 +1,11 @@
 import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
 import { workspaceFinalizer } from "#api/labels.ts";
-import { persistentWorkspaces } from "#api/resources.ts";
-import { isConflict, isNotFound } from "#kube/transport.ts";
+import { keyOf } from "#api/meta.ts";
+import { persistentWorkspaces, runs } from "#api/resources.ts";
+import { isTerminal } from "#api/runs.ts";
+import { parseTime } from "#api/time.ts";
+import { orNothing } from "#kube/or-nothing.ts";
+import { isNotFound } from "#kube/transport.ts";
 import { workspaceLayout } from "#runtime/files/layout.ts";
 import { removeWorkspace } from "#runtime/files/workspaces.ts";
 import type { AgentDeps } from "./deps.ts";
@@ -50,14 +54,17 @@ export class Workspaces {
 
   /**
    * Runs one preparation at a time for each workspace.
-   * @param prepare gets whether any Run has used the workspace before
+   * @param prepare gets a function that tells whether any Run has used the workspace before
    */
-  async prepare(workspace: PersistentWorkspace, prepare: (used: boolean) => Promise<unknown>): Promise<void> {
+  async prepare(
+    workspace: PersistentWorkspace,
+    prepare: (used: () => Promise<boolean>) => Promise<unknown>,
+  ): Promise<void> {
     const uid = workspace.metadata.uid ?? "";
     const before = this.#preparing.get(uid) ?? Promise.resolve();
     const turn = before
       .catch(() => {}) // its own Run has been told
-      .then(() => prepare(this.#used.has(uid) || workspace.status?.lastUsedTime !== undefined))
+      .then(() => prepare(() => this.#wasUsed(workspace)))
       .then(() => this.#used.add(uid));
     this.#preparing.set(uid, turn);
     try {
@@ -68,31 +75,56 @@ export class Workspaces {
   }
 
   /**
+   * Whether a Run has used it. That the workspace was referred to, which `lastUsedTime` tells, is not enough: the Run may
+   * have ended before it began. Only a Run that was claimed here and has ended proves it, when this process has seen none.
+   */
+  async #wasUsed({ metadata, status }: PersistentWorkspace): Promise<boolean> {
+    if (this.#used.has(metadata.uid ?? "")) return true;
+    if (status?.lastUsedTime === undefined) return false;
+    const { client, self } = this.#deps;
+    const fieldSelector = `status.assignedPod=${self.pod}`;
+    const { items } = await client.of(runs).list({ namespace: self.namespace, fieldSelector });
+    const bound = parseTime(status.boundTime) ?? 0;
+    return items.some(
+      (run) =>
+        run.spec.workspace?.name === metadata.name &&
+        run.status?.assignedPodUID === self.podUid &&
+        isTerminal(run.status.phase) &&
+        (parseTime(run.status.startTime) ?? 0) >= bound,
+    );
+  }
+
+  /**
    * Removes the directory of a workspace that is being deleted and then its finalizer, unless a Run still refers to it.
    * Writes no status: that is the controller's.
    */
-  async cleanUp(workspace: PersistentWorkspace): Promise<void> {
-    const { name, uid, resourceVersion, deletionTimestamp, finalizers = [] } = workspace.metadata;
-    if (deletionTimestamp === undefined || !finalizers.includes(workspaceFinalizer)) return;
-    if (workspace.status?.boundPodUID !== this.#deps.self.podUid) return;
-    if (this.#removing.has(name) || this.#view.isReferenced(name)) return;
+  async cleanUp(cached: PersistentWorkspace): Promise<void> {
+    const { name, uid } = cached.metadata;
+    if (!this.#isOurs(cached) || this.#view.isReferenced(name)) return;
+    const { client, files, logger } = this.#deps;
+    // No Run begins in it from here on.
     this.#removing.add(name);
     try {
-      await removeWorkspace(this.#deps.files, workspaceLayout(this.#deps.files.root, name));
+      // Removal is for ever, and on a volume that Pods share a namesake may have come in its place.
+      const live = await orNothing(client.of(persistentWorkspaces).get(cached.metadata));
+      if (live === undefined || live.metadata.uid !== uid || !this.#isOurs(live)) return;
+      await removeWorkspace(files, workspaceLayout(files.root, name));
       this.#used.delete(uid ?? "");
-      const rest = finalizers.filter((one) => one !== workspaceFinalizer);
-      const patch = { metadata: { uid, resourceVersion, finalizers: rest } };
-      await this.#deps.client.of(persistentWorkspaces).patch(workspace.metadata, patch);
-      this.#deps.logger.info("workspace removed", { workspace: `${workspace.metadata.namespace}/${name}` });
+      const finalizers = live.metadata.finalizers?.filter((one) => one !== workspaceFinalizer);
+      const { resourceVersion } = live.metadata;
+      await client.of(persistentWorkspaces).patch(live.metadata, { metadata: { uid, resourceVersion, finalizers } });
+      logger.info("workspace removed", { workspace: keyOf(live) });
     } catch (error) {
-      if (!isNotFound(error) && !isConflict(error)) throw error; // gone, or changed meanwhile
+      if (!isNotFound(error)) throw error;
     } finally {
       this.#removing.delete(name);
     }
-    // What changed meanwhile came while we did not listen, or its event is still on its way.
-    const current = this.#view.get(name);
-    if (current !== undefined && current.metadata.uid === uid && current.metadata.resourceVersion !== resourceVersion) {
-      await this.cleanUp(current);
-    }
+  }
+
+  /** It is being deleted, and it is this Pod that has the bytes and has not removed them. */
+  #isOurs({ metadata, status }: PersistentWorkspace): boolean {
+    const { deletionTimestamp, finalizers = [] } = metadata;
+    if (deletionTimestamp === undefined || !finalizers.includes(workspaceFinalizer)) return false;
+    return status?.boundPodUID === this.#deps.self.podUid;
   }
 }

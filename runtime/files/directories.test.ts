@@ -104,7 +104,7 @@ test("before the first Run there are none", async () => {
 test("in a workspace a Run's end and its attempts remove nothing", async () => {
   const files = make();
   const first = runLayout(root, { runUid: "u1", attempt: 1, workspace: "w" });
-  await prepareWorkspace(files, workspaceLayout(root, "w"), { uid: "w1", used: false });
+  await prepareWorkspace(files, workspaceLayout(root, "w"), unused("w1"));
   await prepareRun(files, first);
   await files.writeFile(`${first.workingDirectory}/data`, bytes("kept"));
   await files.writeFile(`${first.artifacts}/a`, bytes("kept"));
@@ -124,23 +124,25 @@ test("a removed outputs file is empty, one that became a link is refused", async
   await expect(readOutputsFile(files, layout, 10)).rejects.toMatchObject({ code: "Unsafe" });
 });
 
+const used = (uid: string) => ({ uid, used: async () => true });
+const unused = (uid: string) => ({ uid, used: async () => false });
 const workspace = workspaceLayout(root, "w");
 const data = `${workspace.directory}/data`;
 
 test("a workspace is made on first use and kept afterwards", async () => {
   const files = make();
-  expect(await prepareWorkspace(files, workspace, { uid: "w1", used: false })).toBe("Created");
+  expect(await prepareWorkspace(files, workspace, unused("w1"))).toBe("Created");
   await files.writeFile(data, bytes("kept"));
-  expect(await prepareWorkspace(files, workspace, { uid: "w1", used: false })).toBe("Reused");
-  expect(await prepareWorkspace(files, workspace, { uid: "w1", used: true })).toBe("Reused");
+  expect(await prepareWorkspace(files, workspace, unused("w1"))).toBe("Reused");
+  expect(await prepareWorkspace(files, workspace, used("w1"))).toBe("Reused");
   expect(await text(files, data)).toBe("kept");
 });
 
 test("leftovers of another workspace of that name are emptied before first use", async () => {
   const files = make();
-  await prepareWorkspace(files, workspace, { uid: "old", used: false });
+  await prepareWorkspace(files, workspace, unused("old"));
   await files.writeFile(data, bytes("of the old one"));
-  expect(await prepareWorkspace(files, workspace, { uid: "new", used: false })).toBe("Emptied");
+  expect(await prepareWorkspace(files, workspace, unused("new"))).toBe("Emptied");
   expect(await files.stat(data)).toBeUndefined();
   expect(await text(files, workspace.uidMarker)).toBe("new");
 });
@@ -149,41 +151,39 @@ test("a directory without marker, or with a link as one, is a leftover too befor
   const files = make();
   await files.makeDirectory(workspace.directory);
   await files.writeFile(data, bytes("of somebody"));
-  expect(await prepareWorkspace(files, workspace, { uid: "w1", used: false })).toBe("Emptied");
+  expect(await prepareWorkspace(files, workspace, unused("w1"))).toBe("Emptied");
   await files.remove(workspace.directory);
   await files.makeDirectory(workspace.directory);
   files.plant(workspace.reserved, "Symlink");
-  expect(await prepareWorkspace(files, workspace, { uid: "w1", used: false })).toBe("Emptied");
+  expect(await prepareWorkspace(files, workspace, unused("w1"))).toBe("Emptied");
 });
 
 test("a link in place of the directory is removed before first use, never followed", async () => {
   const files = make();
   await files.makeDirectory(`${root}/persistent`);
   files.plant(workspace.directory, "Symlink");
-  expect(await prepareWorkspace(files, workspace, { uid: "w1", used: false })).toBe("Emptied");
+  expect(await prepareWorkspace(files, workspace, unused("w1"))).toBe("Emptied");
   expect(await files.stat(workspace.directory)).toMatchObject({ kind: "Directory" });
 });
 
 test("a used workspace whose directory is gone, foreign or a link is lost", async () => {
   const files = make();
-  await expect(prepareWorkspace(files, workspace, { uid: "w1", used: true })).rejects.toThrow(WorkspaceLostError);
-  await prepareWorkspace(files, workspace, { uid: "other", used: false });
+  await expect(prepareWorkspace(files, workspace, used("w1"))).rejects.toThrow(WorkspaceLostError);
+  await prepareWorkspace(files, workspace, unused("other"));
   await files.writeFile(data, bytes("of the other"));
-  await expect(prepareWorkspace(files, workspace, { uid: "w1", used: true })).rejects.toThrow(
-    /belongs to another workspace/,
-  );
+  await expect(prepareWorkspace(files, workspace, used("w1"))).rejects.toThrow(/belongs to another workspace/);
   expect(await text(files, data)).toBe("of the other");
   await files.remove(workspace.directory);
   files.plant(workspace.directory, "Symlink");
-  await expect(prepareWorkspace(files, workspace, { uid: "w1", used: true })).rejects.toThrow(WorkspaceLostError);
+  await expect(prepareWorkspace(files, workspace, used("w1"))).rejects.toThrow(WorkspaceLostError);
 });
 
 test("a used workspace keeps its data when a Run removed our directory in it", async () => {
   const files = make();
-  await prepareWorkspace(files, workspace, { uid: "w1", used: false });
+  await prepareWorkspace(files, workspace, unused("w1"));
   await files.writeFile(data, bytes("kept"));
   await files.remove(workspace.reserved);
-  expect(await prepareWorkspace(files, workspace, { uid: "w1", used: true })).toBe("Reused");
+  expect(await prepareWorkspace(files, workspace, used("w1"))).toBe("Reused");
   expect(await text(files, data)).toBe("kept");
   expect(await text(files, workspace.uidMarker)).toBe("w1");
 });
@@ -191,8 +191,8 @@ test("a used workspace keeps its data when a Run removed our directory in it", a
 test("removing a workspace removes exactly its directory", async () => {
   const files = make();
   const other = workspaceLayout(root, "w2");
-  await prepareWorkspace(files, workspace, { uid: "w1", used: false });
-  await prepareWorkspace(files, other, { uid: "w2", used: false });
+  await prepareWorkspace(files, workspace, unused("w1"));
+  await prepareWorkspace(files, other, unused("w2"));
   await removeWorkspace(files, workspace);
   await removeWorkspace(files, workspace);
   expect((await files.list(`${root}/persistent`, 10)).map(({ name }) => name)).toEqual(["w2"]);

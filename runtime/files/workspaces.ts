@@ -1,5 +1,5 @@
 import type { WorkspaceLayout } from "#runtime/files/layout.ts";
-import { type Files, isFilesError } from "#runtime/files/port.ts";
+import { type Files, type FilesError, isFilesError } from "#runtime/files/port.ts";
 
 /** The files that earlier Runs left in the workspace are gone. Fails the Run with reason WorkspaceLost. */
 export class WorkspaceLostError extends Error {
@@ -10,10 +10,10 @@ export interface WorkspaceOwner {
   /** UID of the PersistentWorkspace. */
   readonly uid: string;
   /**
-   * Whether any Run has been prepared in it before, as far as the agent or the status knows. Then missing files are a loss;
-   * otherwise a directory without our marker is a leftover of somebody else.
+   * Whether a Run has been prepared in it before; asked only when the directory does not carry our marker. Then missing
+   * files are a loss; otherwise a directory without our marker is a leftover of somebody else.
    */
-  readonly used: boolean;
+  used(): Promise<boolean>;
 }
 
 /**
@@ -38,11 +38,13 @@ export async function prepareWorkspace(
   owner: WorkspaceOwner,
 ): Promise<PreparedWorkspace> {
   const found = await files.stat(layout.directory);
-  const marker = found?.kind === "Directory" ? await readMarker(files, layout, owner.used) : undefined;
+  const marker = found?.kind === "Directory" ? await readMarker(files, layout) : undefined;
   if (marker === owner.uid) return "Reused";
 
-  if (owner.used) {
+  if (await owner.used()) {
     if (found?.kind !== "Directory") throw new WorkspaceLostError(lost(layout, "is gone"));
+    // A link or file where our directory belongs.
+    if (isFilesError(marker)) throw marker;
     if (marker !== undefined) throw new WorkspaceLostError(lost(layout, "belongs to another workspace of that name"));
     // A Run removed our files along with its own (`git clean -dfx` does that); the rest is still its data.
     await writeMarker(files, layout, owner.uid);
@@ -60,13 +62,13 @@ export async function removeWorkspace(files: Files, layout: WorkspaceLayout): Pr
   await files.remove(layout.directory);
 }
 
-async function readMarker(files: Files, layout: WorkspaceLayout, used: boolean): Promise<string | undefined> {
+/** The UID in the marker, undefined without one, or what is wrong with its place. */
+async function readMarker(files: Files, layout: WorkspaceLayout): Promise<string | FilesError | undefined> {
   try {
     return Buffer.from(await files.readFile(layout.uidMarker, maxUidBytes)).toString();
   } catch (error) {
     if (isFilesError(error, "Missing")) return undefined;
-    // A link or file where our directory belongs: in a leftover it goes with the rest, in a used workspace it is an error.
-    if (!used && isFilesError(error, "Unsafe", "WrongKind")) return undefined;
+    if (isFilesError(error, "Unsafe", "WrongKind")) return error;
     throw error;
   }
 }

@@ -1,0 +1,222 @@
+import { afterEach, expect, test } from "vitest";
+import type { PersistentWorkspaceStatus } from "#api/kinds/persistent-workspace.ts";
+import { persistentWorkspaces, runs } from "#api/resources.ts";
+import { timestamp } from "#api/time.ts";
+import { sleep } from "#kube/ports.ts";
+import { failure, StatusError } from "#kube/transport.ts";
+import { AgentWorld, pod } from "./support/agent-world.ts";
+
+let world: AgentWorld;
+afterEach(() => {
+  world.crash();
+  world.api.close();
+});
+
+function make(): AgentWorld {
+  world = new AgentWorld();
+  return world;
+}
+
+function start(): AgentWorld {
+  make().start();
+  return world;
+}
+
+const namespace = "default";
+
+/** Writes more of a workspace's status, as its controller would. */
+async function note(name: string, change: Partial<PersistentWorkspaceStatus>): Promise<void> {
+  await world.client.of(persistentWorkspaces).patch({ name, namespace }, { status: change }, { subresource: "status" });
+}
+
+test("a workspace whose only Run ended before it began is new for the next one, although it has a lastUsedTime", async () => {
+  start();
+  await world.createWorkspace("ws");
+  await world.createRun("early", { workspace: { name: "ws" } });
+  await world.move("early", { type: "CANCEL", message: "not needed", now: world.clock.now() });
+  await note("ws", { lastUsedTime: timestamp(world.clock.now()) });
+  await world.createRun("next", { workspace: { name: "ws" } });
+  await world.assign("next");
+  expect(await world.untilOver("next")).toMatchObject({ phase: "Succeeded" });
+});
+
+test("a used workspace whose directory is gone is lost, also for an agent that did not see its use", async () => {
+  start();
+  await world.createWorkspace("ws");
+  for (const name of ["a", "b"]) await world.createRun(name, { workspace: { name: "ws" } });
+  await world.assign("a");
+  expect(await world.untilOver("a")).toMatchObject({ phase: "Succeeded" });
+  await note("ws", { lastUsedTime: timestamp(world.clock.now()) });
+  world.crash();
+  await world.files.remove("/workspace/persistent/ws");
+  world.start();
+  await world.assign("b");
+  expect(await world.untilOver("b")).toMatchObject({ phase: "Failed", reason: "WorkspaceLost" });
+});
+
+test("what a Run left is gone before its next attempt begins on the same Pod", async () => {
+  start();
+  const remove = world.files.remove.bind(world.files);
+  world.files.remove = async (path) => {
+    // The first attempt leaves a lot behind.
+    if (/\/runs\/[^/]+$/.test(path)) await sleep(world.clock, 3000);
+    await remove(path);
+  };
+  world.programs.set("a", (attempt) =>
+    attempt === 1
+      ? { durationMs: 10, exitCode: 1 }
+      : { durationMs: 20_000, writesFiles: [{ path: "$KRUNTIME_OUTPUTS", content: "kept=yes\n" }] },
+  );
+  await world.createRun("a", { retryPolicy: { maxAttempts: 2, backoff: "10ms" } });
+  await world.assign("a");
+  const first = await world.untilOver("a");
+  await world.until(() => world.clock.now() >= Date.parse(first.nextAttemptTime ?? ""));
+  await world.assign("a");
+  expect(await world.untilOver("a")).toMatchObject({ phase: "Succeeded", attempt: 2, outputs: { kept: "yes" } });
+});
+
+test("an agent that starts removes what ended Runs left, and nothing of a Run that another Pod on the same volume has", async () => {
+  make();
+  const mine = await world.createRun("mine");
+  await world.move("mine", { type: "CANCEL", message: "over", now: 0 });
+  const other = await world.createRun("other");
+  await world.move("other", { type: "ASSIGN", pod: "runtime-bash-2", podUID: "other-uid", now: 0 });
+  await world.move("other", { type: "CLAIM", now: world.clock.now() });
+  for (const { metadata } of [mine, other]) {
+    await world.files.makeDirectory(`/workspace/runs/${metadata.uid}`);
+    await world.files.makeDirectory(`/workspace/.kruntimes/runs/${metadata.uid}/1`);
+  }
+  world.start();
+  await world.until(async () => (await world.files.stat(`/workspace/runs/${mine.metadata.uid}`)) === undefined);
+  await world.createRun("next");
+  await world.assign("next");
+  expect(await world.untilOver("next")).toMatchObject({ phase: "Succeeded" });
+  expect(await world.files.stat(`/workspace/runs/${other.metadata.uid}`)).toBeDefined();
+  expect(await world.files.stat(`/workspace/.kruntimes/runs/${other.metadata.uid}/1`)).toBeDefined();
+});
+
+test("files that cannot be removed at the start do not keep the agent from its work", async () => {
+  make();
+  const old = await world.createRun("old");
+  await world.move("old", { type: "CANCEL", message: "over", now: 0 });
+  await world.files.makeDirectory(`/workspace/runs/${old.metadata.uid}`);
+  const remove = world.files.remove.bind(world.files);
+  world.files.remove = (path) =>
+    path.endsWith(old.metadata.uid ?? "") ? Promise.reject(new Error("input/output error")) : remove(path);
+  world.start();
+  await world.createRun("next");
+  await world.assign("next");
+  expect(await world.untilOver("next")).toMatchObject({ phase: "Succeeded" });
+});
+
+test("the directory of a workspace is removed only while that very workspace still is to be removed", async () => {
+  start();
+  await world.createWorkspace("ws");
+  await world.createRun("a", { workspace: { name: "ws" } });
+  await world.assign("a");
+  await world.untilOver("a");
+  // Its deletion is withdrawn by force, and another one of that name has come, on a Pod with the same volume.
+  let held = false;
+  world.api.faults.onWatchEvent = ({ resource, fieldSelector }, { type }) => {
+    if (resource !== "persistentworkspaces.kruntimes.io" || !fieldSelector?.includes(pod.name)) return undefined;
+    if (type === "MODIFIED") held = true;
+    return { delayMs: 5000 };
+  };
+  const client = world.client.of(persistentWorkspaces);
+  await client.delete({ name: "ws", namespace });
+  await client.patch({ name: "ws", namespace }, { metadata: { finalizers: null } });
+  const next = await client.create({ metadata: { name: "ws", namespace }, spec: { runtime: "bash" } });
+  const status = { phase: "Bound" as const, boundPod: "runtime-bash-2", boundPodUID: "other-uid" };
+  await client.update({ ...next, status }, "status");
+  await world.until(() => held);
+  await world.until(() => world.clock.monotonic() > 60_000);
+  expect(await world.files.stat("/workspace/persistent/ws")).toBeDefined();
+});
+
+test("a result that the API server will not have ends the Run with its answer", async () => {
+  start();
+  const handle = world.api.handle.bind(world.api);
+  world.api.handle = (request) => {
+    const { phase, outputs } =
+      (request.body as { status?: { phase?: string; outputs?: object } } | undefined)?.status ?? {};
+    if (phase === "Succeeded" && outputs !== undefined) {
+      const message = "status.outputs: Invalid value";
+      return Promise.reject(new StatusError(failure(422, "Invalid", message)));
+    }
+    return handle(request);
+  };
+  world.programs.set("a", () => ({
+    durationMs: 5,
+    writesFiles: [{ path: "$KRUNTIME_OUTPUTS", content: "key=value\n" }],
+  }));
+  await world.createRun("a");
+  await world.assign("a");
+  const status = await world.untilOver("a");
+  expect(status).toMatchObject({ phase: "Failed", reason: "OutputsInvalid" });
+  expect(status.message).toContain("status.outputs: Invalid value");
+});
+
+test("an agent that may not write waits until it may", async () => {
+  start();
+  const handle = world.api.handle.bind(world.api);
+  let refused = 0;
+  world.api.handle = (request) => {
+    const { phase } = (request.body as { status?: { phase?: string } } | undefined)?.status ?? {};
+    if (phase === "Succeeded" && refused < 5) {
+      refused++;
+      const message = "the agent may not update runs/status";
+      return Promise.reject(new StatusError(failure(403, "Forbidden", message)));
+    }
+    return handle(request);
+  };
+  await world.createRun("a");
+  await world.assign("a");
+  expect(await world.untilOver("a")).toMatchObject({ phase: "Succeeded" });
+});
+
+test("a Run that has ended leaves the watch of its agent", async () => {
+  start();
+  await world.createRun("a");
+  await world.assign("a");
+  await world.untilOver("a");
+  await world.until(async () => (await world.executor.list()).length === 0);
+  let told = 0;
+  world.api.faults.onWatchEvent = ({ resource, fieldSelector }) => {
+    if (resource === "runs.kruntimes.io" && fieldSelector?.includes(pod.name)) told++;
+    return undefined;
+  };
+  await world.client.of(runs).patch({ name: "a", namespace }, { metadata: { labels: { seen: "yes" } } });
+  await world.createRun("b");
+  await world.assign("b");
+  await world.untilOver("b");
+  expect(told).toBe(3); // assigned, claimed, ended
+});
+
+test("a program that ended in time while no agent was there has ended in time", async () => {
+  start();
+  world.programs.set("a", () => ({ durationMs: 5000 }));
+  await world.createRun("a", { timeout: "10s" });
+  await world.assign("a");
+  await world.until(() => world.executor.running.length === 1);
+  world.crash();
+  await world.clock.elapse(30_000);
+  world.start();
+  expect(await world.untilOver("a")).toMatchObject({ phase: "Succeeded" });
+});
+
+test("a program that ran over its time while no agent was there is a Timeout, whether it has ended meanwhile or not", async () => {
+  for (const durationMs of [20_000, 600_000]) {
+    start();
+    world.programs.set("a", () => ({ durationMs }));
+    await world.createRun("a", { timeout: "10s" });
+    await world.assign("a");
+    await world.until(() => world.executor.running.length === 1);
+    world.crash();
+    await world.clock.elapse(30_000);
+    world.start();
+    expect(await world.untilOver("a")).toMatchObject({ phase: "Timeout", reason: "Timeout" });
+    expect(world.executor.running).toEqual([]);
+    world.crash();
+    world.api.close();
+  }
+});
