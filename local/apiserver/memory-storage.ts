@@ -18,11 +18,23 @@ interface Shelf {
   count: number;
 }
 
-/** Objects in maps, gone with the process. Keeps `historyLength` changes of each resource for watches to resume from. */
-export function createMemoryStorage(historyLength: number): Storage {
+/** What an earlier process stored. */
+export interface Restored {
+  /** Revision of its last change. */
+  readonly revision: number;
+  /** Deeply frozen. */
+  readonly objects: Iterable<{ readonly resource: string; readonly object: StoredObject }>;
+}
+
+/**
+ * Objects in maps, gone with the process. Keeps `historyLength` changes of each resource for watches to resume from.
+ *
+ * @param restored where to begin; what changed before is not known, so watches resume from its revision at the earliest
+ */
+export function createMemoryStorage(historyLength: number, restored?: Restored): Storage {
   const shelves = new Map<string, Shelf>();
-  let revision = 1;
-  let compactedAll = 0;
+  let revision = restored?.revision ?? 1;
+  let compactedAll = restored?.revision ?? 0;
 
   const shelfOf = (resource: string): Shelf => {
     let shelf = shelves.get(resource);
@@ -48,6 +60,19 @@ export function createMemoryStorage(historyLength: number): Storage {
     }
     return bucket;
   };
+
+  const place = (shelf: Shelf, object: StoredObject): StoredObject | undefined => {
+    const { name, namespace = "" } = object.metadata;
+    const bucket = bucketOf(shelf, namespace);
+    const previous = bucket.objects.get(name);
+    bucket.objects.set(name, object);
+    if (previous === undefined) {
+      bucket.names.add(name);
+      shelf.count += 1;
+    }
+    return previous;
+  };
+  for (const { resource, object } of restored?.objects ?? []) place(shelfOf(resource), object);
 
   const stamp = (draft: Draft | StoredObject): StoredObject => {
     revision += 1;
@@ -105,15 +130,8 @@ export function createMemoryStorage(historyLength: number): Storage {
 
     put(resource, draft) {
       const shelf = shelfOf(resource);
-      const { name, namespace = "" } = draft.metadata;
-      const bucket = bucketOf(shelf, namespace);
-      const previous = bucket.objects.get(name);
       const object = stamp(draft);
-      bucket.objects.set(name, object);
-      if (previous === undefined) {
-        bucket.names.add(name);
-        shelf.count += 1;
-      }
+      const previous = place(shelf, object);
       return remember(shelf, {
         type: previous === undefined ? "ADDED" : "MODIFIED",
         resource,

@@ -57,6 +57,8 @@ export interface ApiServer extends ApiHandler {
   readonly counters: Counters;
   /** Assign interceptors here to make the server misbehave. */
   readonly faults: FaultHooks;
+  /** Resolves when everything stored so far is durable, if the storage is. */
+  settled(): Promise<void>;
   /** Forgets all history: watches and pages from earlier versions get 410. */
   compact(): void;
   /** Ends all watches and timers. Requests after it fail as lost connections do. */
@@ -152,6 +154,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     registry,
     counters,
     faults,
+    settled: async () => storage.settled?.(),
     compact: () => storage.compact(storage.revision),
     close() {
       closed = true;

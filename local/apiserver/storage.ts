@@ -45,6 +45,11 @@ export interface Storage {
   changes(resource: string, after: number): readonly Change[] | undefined;
   /** Forgets the history up to and including a revision. */
   compact(revision: number): void;
+  /**
+   * Resolves when everything stored so far survives the death of the process. Absent where nothing does. Who answers to
+   * other processes waits for it: they must never see what is lost again.
+   */
+  settled?(): Promise<void>;
 }
 
 /** Order of keys as in etcd, where a namespace is followed by a slash. */

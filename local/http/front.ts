@@ -94,11 +94,12 @@ export function createFront(options: FrontOptions): HttpHandler {
     const base = { method: verbMethod(request.method), path, query, signal };
     if (request.method === "GET" && isTrue(query.watch)) {
       const events = (await api.as(options.user).watch(base)) as AsyncIterable<WatchEvent<StoredObject>>;
-      return { code: 200, headers: { "content-type": "application/json" }, body: lines(events, form.line) };
+      return { code: 200, headers: { "content-type": "application/json" }, body: settledLines(events, form.line) };
     }
     const { body, contentType, warnings } = readRequest(request, kind);
     const asked: ApiRequest = { ...base, contentType, ...(body === undefined ? {} : { body }) };
     const done = await api.execute(asked, options.user);
+    await api.settled();
     const texts = [...warnings, ...done.warnings].map((text) => `299 - ${quoted(text)}`);
     return {
       code: done.code,
@@ -115,6 +116,14 @@ export function createFront(options: FrontOptions): HttpHandler {
       return { body, contentType, warnings: [] };
     }
     return { contentType, ...checkFields(models, kind, method, body, query.fieldValidation) };
+  }
+
+  /** What another process has seen must not be lost with this one. */
+  async function* settledLines<T>(events: AsyncIterable<T>, line: (event: T) => string): AsyncIterable<string> {
+    for await (const event of events) {
+      await api.settled();
+      yield line(event);
+    }
   }
 
   async function podLog(request: HttpRequest, { namespace = "", name = "" }: Route): Promise<HttpAnswer> {

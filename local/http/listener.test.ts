@@ -117,5 +117,5 @@ test("a reader that leaves ends the stream, also while it is quiet", async () =>
 test("a port that is taken is refused, 0 takes a free one", async () => {
   listener = await listen(echo);
   expect(listener.url).toBe(`http://127.0.0.1:${listener.port}`);
-  await expect(listen(echo, listener.port)).rejects.toMatchObject({ code: "EADDRINUSE" });
+  await expect(listen(echo, { port: listener.port })).rejects.toMatchObject({ code: "EADDRINUSE" });
 });

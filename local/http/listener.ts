@@ -1,11 +1,13 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import { failure } from "#kube/transport.ts";
 import { maxBodyBytes } from "#local/apiserver/decode.ts";
+import type { Certificate } from "./certificate.ts";
 import { type HttpAnswer, type HttpHandler, statusAnswer } from "./message.ts";
 import { serveUpgrades, type Upgrades } from "./upgrades.ts";
 
 export interface HttpListener {
-  /** `http://127.0.0.1:PORT`. */
+  /** `http://127.0.0.1:PORT`, or `https:`. */
   readonly url: string;
   readonly port: number;
   close(): Promise<void>;
@@ -14,6 +16,8 @@ export interface HttpListener {
 export interface ListenOptions {
   /** Default: a free one. */
   readonly port?: number;
+  /** Serves HTTPS with it. */
+  readonly tls?: Certificate;
   /** Takes the connections over that ask for another protocol. */
   readonly upgrades?: Upgrades;
 }
@@ -24,12 +28,13 @@ export interface ListenOptions {
  */
 export async function listen(
   handler: HttpHandler,
-  { port = 0, upgrades }: ListenOptions = {},
+  { port = 0, tls, upgrades }: ListenOptions = {},
 ): Promise<HttpListener> {
-  const server = createServer((request, response) => {
+  const listener: RequestListener = (request, response) => {
     // Nothing is said to a caller whose connection has to break.
     serve(handler, request, response).catch(() => response.destroy());
-  });
+  };
+  const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener);
   serveUpgrades(server, upgrades);
   // A watch is quiet for as long as nothing changes.
   server.requestTimeout = 0;
@@ -38,7 +43,8 @@ export async function listen(
     server.listen(port, "127.0.0.1", resolve);
   });
   const taken = portOf(server);
-  return { url: `http://127.0.0.1:${taken}`, port: taken, close: () => closed(server, upgrades) };
+  const scheme = tls === undefined ? "http" : "https";
+  return { url: `${scheme}://127.0.0.1:${taken}`, port: taken, close: () => closed(server, upgrades) };
 }
 
 function portOf(server: Server): number {

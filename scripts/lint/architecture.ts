@@ -56,6 +56,8 @@ export const adapters: readonly string[] = [
   "runtime/agent/artifact-server-http.ts",
   "runtime/agent/main.ts",
   "workflows/testing/",
+  "extension-api/client/download-files.ts",
+  "extension-api/client/http-over.ts",
   "local/http/listener.ts",
   "local/http/port-forward.ts",
   "local/http/upgrades.ts",
@@ -63,6 +65,9 @@ export const adapters: readonly string[] = [
   "local/node/file-lines.ts",
   "local/node/system-directories.ts",
   "local/node/system-processes.ts",
+  "local/openapi/model-files.ts",
+  "local/storage/database.ts",
+  "local/storage/lock.ts",
   "local/token.ts",
   "cli/system/",
 ];
