@@ -58,6 +58,8 @@ export const adapters: readonly string[] = [
   "workflows/testing/",
   "extension-api/client/download-files.ts",
   "extension-api/client/http-over.ts",
+  "extension-api/client/download-files.ts",
+  "extension-api/client/http-over.ts",
   "local/http/listener.ts",
   "local/http/port-forward.ts",
   "local/http/upgrades.ts",
