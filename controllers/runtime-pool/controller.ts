@@ -20,15 +20,12 @@ import {
 import { type Controller, createController } from "#kube/controller.ts";
 import { after, done, type Outcome } from "#kube/outcome.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "#kube/transport.ts";
-import { observe, type Plan, type PoolChange, type PoolPod, type Seen } from "./observe.ts";
+import { leavingCost, observe, type Plan, type PoolChange, type PoolPod, type Seen } from "./observe.ts";
 import { type PoolSettings, podTemplate } from "./pod-template.ts";
 import { statusOf } from "./status.ts";
 
 /** A status that differs only in the number of active Runs is written at most this often. */
 const countIntervalMs = 5000;
-
-/** Of Pods with this cost a ReplicaSet lets go first; all others have cost 0. */
-const leavingCost = "-1000";
 
 /** Keeps the pool of every Runtime: its ReplicaSets, the draining of its Pods, its status. */
 export function createRuntimePool(deps: ControllerDeps, informers: Informers, settings: PoolSettings): Controller {
@@ -128,11 +125,11 @@ export function createRuntimePool(deps: ControllerDeps, informers: Informers, se
       case "create":
         return create(runtime, template, hash, change.replicas);
       case "drain":
-        return annotate(change.pod, annotations.draining, timestamp(clock.now()));
+        return annotate(change.pod, { [annotations.draining]: timestamp(clock.now()) });
       case "undrain":
-        return annotate(change.pod, annotations.draining, null);
+        return annotate(change.pod, { [annotations.draining]: null, [annotations.deletionCost]: null });
       case "shrink":
-        for (const pod of change.pods) await annotate(pod, annotations.deletionCost, leavingCost);
+        for (const pod of change.pods) await annotate(pod, { [annotations.deletionCost]: leavingCost });
         return scale(change.set, change.replicas);
       case "grow":
         return scale(change.set, change.replicas);
@@ -168,10 +165,11 @@ export function createRuntimePool(deps: ControllerDeps, informers: Informers, se
     }
   }
 
-  /** Sets or (with null) removes one annotation of exactly this Pod. */
-  async function annotate(pod: Pod, key: string, value: string | null): Promise<void> {
-    if (pod.metadata.annotations?.[key] === (value ?? undefined)) return;
-    const patch = { metadata: { uid: pod.metadata.uid, annotations: { [key]: value } } };
+  /** Sets or (with null) removes annotations of exactly this Pod. */
+  async function annotate(pod: Pod, change: Readonly<Record<string, string | null>>): Promise<void> {
+    const { annotations: old = {}, uid } = pod.metadata;
+    if (Object.entries(change).every(([key, value]) => old[key] === (value ?? undefined))) return;
+    const patch = { metadata: { uid, annotations: change } };
     try {
       informers.pods.noteWrite(await podClient.patch(pod.metadata, patch));
     } catch (error) {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { annotations } from "#api/labels.ts";
 import { timestamp } from "#api/time.ts";
 import type { Pod, ReplicaSet } from "#kube/builtin.ts";
-import { observe, type PoolPod, type Seen } from "./observe.ts";
+import { leavingCost, observe, type PoolPod, type Seen } from "./observe.ts";
 
 const now = Date.parse("2026-01-01T00:00:00Z");
 
@@ -12,6 +12,8 @@ interface PodOptions {
   holdsWorkspace?: boolean;
   /** Milliseconds ago. */
   drainingFor?: number;
+  /** Its ReplicaSet was told to let it go first. */
+  leaving?: boolean;
   deleting?: boolean;
   phase?: "Running" | "Failed";
 }
@@ -21,9 +23,10 @@ function pod(name: string, options: PodOptions = {}): PoolPod {
     metadata: {
       name,
       uid: name,
-      ...(options.drainingFor === undefined
-        ? {}
-        : { annotations: { [annotations.draining]: timestamp(now - options.drainingFor) } }),
+      annotations: {
+        ...(options.drainingFor === undefined ? {} : { [annotations.draining]: timestamp(now - options.drainingFor) }),
+        ...(options.leaving ? { [annotations.deletionCost]: leavingCost } : {}),
+      },
       ...(options.deleting ? { deletionTimestamp: timestamp(now) } : {}),
     },
     spec: { containers: [] },
@@ -91,6 +94,14 @@ const cases: Record<string, { given: Seen; want: string[] }> = {
       old: [set("old", 2, [pod("a"), pod("b")])],
     }),
     want: ["drain b"],
+  },
+  "a new Pod that drains is no successor": {
+    given: seen({
+      replicas: 1,
+      current: set("new", 2, [pod("c", { drainingFor: 10, activeRuns: 1 }), pod("d", { ready: false })]),
+      old: [set("old", 1, [pod("a")])],
+    }),
+    want: [],
   },
   "an old Pod that is not ready does not wait for its successor": {
     given: seen({
@@ -161,6 +172,35 @@ const cases: Record<string, { given: Seen; want: string[] }> = {
   "a drained surplus Pod goes": {
     given: seen({ replicas: 1, current: set("new", 2, [pod("a"), pod("b", { drainingFor: 10 })]) }),
     want: ["shrink new to 1 by b"],
+  },
+  "a Pod that was let go and is still there is neither taken back nor let go again": {
+    given: seen({ replicas: 1, current: set("new", 1, [pod("a"), pod("b", { drainingFor: 10, leaving: true })]) }),
+    want: [],
+  },
+  "an old Pod that was let go and is still there is not let go again": {
+    given: seen({
+      current: set("new", 2, [pod("c"), pod("d")]),
+      old: [
+        set("old", 1, [pod("a", { drainingFor: 10, leaving: true }), pod("b", { drainingFor: 10, activeRuns: 1 })]),
+      ],
+    }),
+    want: [],
+  },
+  "more are wanted while a Pod that was let go is still there": {
+    given: seen({ replicas: 2, current: set("new", 1, [pod("a"), pod("b", { drainingFor: 10, leaving: true })]) }),
+    want: ["grow new to 2"],
+  },
+  "a Pod that was let go and will stay is taken back": {
+    given: seen({ replicas: 2, current: set("new", 2, [pod("a"), pod("b", { drainingFor: 10, leaving: true })]) }),
+    want: ["undrain b"],
+  },
+  "fewer wanted: replicas without a Pod go before a Pod drains": {
+    given: seen({ replicas: 2, current: set("new", 3, [pod("a"), pod("b")]) }),
+    want: ["shrink new to 2 by "],
+  },
+  "replicas without a Pod go although a Pod drains": {
+    given: seen({ replicas: 1, current: set("new", 4, [pod("a"), pod("b", { drainingFor: 10, activeRuns: 1 })]) }),
+    want: ["shrink new to 2 by "],
   },
   "replicas that were never born are simply not asked for any more": {
     given: seen({ replicas: 1, current: set("new", 3, []) }),

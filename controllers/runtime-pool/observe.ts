@@ -1,7 +1,10 @@
 import { annotations } from "#api/labels.ts";
 import { parseTime } from "#api/time.ts";
+import { hasEnded, isDeleting, isReady as isPodReady } from "#controllers/pods.ts";
 import type { Pod, ReplicaSet } from "#kube/builtin.ts";
-import { conditionOf } from "#kube/builtin.ts";
+
+/** Of Pods with this deletion cost a ReplicaSet lets go first; all others have cost 0. */
+export const leavingCost = "-1000";
 
 /** A Pod of the pool and what it holds. */
 export interface PoolPod {
@@ -38,9 +41,9 @@ export interface Plan {
   readonly nextDeadlineMs: number | undefined;
 }
 
-const isGone = ({ pod }: PoolPod) =>
-  pod.metadata.deletionTimestamp !== undefined || pod.status?.phase === "Failed" || pod.status?.phase === "Succeeded";
-const isReady = ({ pod }: PoolPod) => conditionOf(pod.status?.conditions, "Ready")?.status === "True";
+const isGone = ({ pod }: PoolPod) => isDeleting(pod) || hasEnded(pod);
+const isReady = ({ pod }: PoolPod) => isPodReady(pod);
+const isLeaving = ({ pod }: PoolPod) => pod.metadata.annotations?.[annotations.deletionCost] === leavingCost;
 const drainingSince = ({ pod }: PoolPod) => parseTime(pod.metadata.annotations?.[annotations.draining]);
 const isIdle = (one: PoolPod) => one.activeRuns === 0 && !one.holdsWorkspace;
 
@@ -64,16 +67,17 @@ export function observe(seen: Seen, now: number): Plan {
   const current = shapeCurrent(seen.current, seen, now, deadlines);
   changes.push(...current);
 
-  const newReady = seen.current.pods.filter((one) => !isGone(one) && isReady(one)).length;
+  const takesWork = (one: PoolPod) => isReady(one) && drainingSince(one) === undefined;
+  const newReady = livingOf(seen.current.set, seen.current.pods).filter(takesWork).length;
   let missing = Math.max(0, seen.replicas - newReady);
   for (const { set, pods } of seen.old) {
-    const living = pods.filter((one) => !isGone(one));
+    const living = livingOf(set, pods);
     if (living.length === 0 && (set.spec.replicas ?? 0) === 0) {
       changes.push({ kind: "remove", set });
       continue;
     }
     // A Pod that is not ready serves nobody: it need not wait for its successor.
-    const kept = living.filter((one) => isReady(one) && drainingSince(one) === undefined).slice(0, missing);
+    const kept = living.filter(takesWork).slice(0, missing);
     missing -= kept.length;
     const leaving = living.filter((one) => !kept.includes(one));
     changes.push(...markDraining(leaving), ...letGo(set, leaving, living.length, seen, now, deadlines));
@@ -87,7 +91,7 @@ function shapeCurrent(
   now: number,
   deadlines: number[],
 ): PoolChange[] {
-  const living = pods.filter((one) => !isGone(one));
+  const living = livingOf(set, pods);
   const draining = living.filter((one) => drainingSince(one) !== undefined);
   const asked = set.spec.replicas ?? 1;
   const surplus = asked - draining.length - seen.replicas;
@@ -99,12 +103,22 @@ function shapeCurrent(
       ...(grow > 0 ? [{ kind: "grow", set, replicas: asked + grow } as const] : []),
     ];
   }
+  // Replicas for which no Pod exists yet cost nobody anything; the rest follows in the next pass.
+  const unborn = Math.min(surplus, Math.max(0, asked - living.length));
+  if (unborn > 0) return [{ kind: "shrink", set, replicas: asked - unborn, pods: [] }];
   const candidates = living.filter((one) => drainingSince(one) === undefined).sort(emptiestFirst);
   const leaving = [...draining, ...candidates.slice(0, surplus)];
-  // Replicas for which no Pod exists yet cost nobody anything.
-  const unborn = Math.max(0, Math.min(asked - living.length, asked - seen.replicas));
-  if (unborn > 0 && leaving.length === 0) return [{ kind: "shrink", set, replicas: asked - unborn, pods: [] }];
   return [...markDraining(leaving), ...letGo(set, leaving, asked, seen, now, deadlines)];
+}
+
+/**
+ * The Pods of a ReplicaSet that stay until more is changed. Those that its number of replicas has no place for were let
+ * go: between that write and their deletion they look alive, and must not be counted a second time.
+ */
+function livingOf(set: ReplicaSet, pods: readonly PoolPod[]): PoolPod[] {
+  const existing = pods.filter((one) => !isGone(one));
+  let doomed = Math.max(0, existing.length - (set.spec.replicas ?? 1));
+  return existing.filter((one) => !isLeaving(one) || doomed-- <= 0);
 }
 
 const emptiestFirst = (a: PoolPod, b: PoolPod) =>
