@@ -159,6 +159,10 @@ const pool = {
   RolloutInProgress: ["Pods are being replaced.", "Wait, or look at the Pods that are not ready."],
   Healthy: ["The pool works.", "Nothing."],
   TemplateRefused: ["The Pod template is refused.", "The message has the field and what to write."],
+  ObjectRefused: [
+    "The API server refused an object that the pool needs beside its Pods.",
+    "The message has its answer; look at the rights of the controller and the policies of the namespace.",
+  ],
   PodsFailing: ["Pods of the pool cannot start.", "The message has the state of the Pods."],
 } as const;
 

@@ -8,7 +8,7 @@ import type { KubeObject } from "#api/meta.ts";
 import { actions, persistentWorkspaces, runs, runtimes, workflowRuns, workflows } from "#api/resources.ts";
 import { type Pod, pods, type ReplicaSet, replicaSets } from "#kube/builtin.ts";
 import { createInformer, type Informer } from "#kube/informer.ts";
-import type { Clock, Logger, Random } from "#kube/ports.ts";
+import type { Clock, Logger, Random, Recorder } from "#kube/ports.ts";
 import type { Client } from "#kube/resource.ts";
 
 export interface ControllerDeps {
@@ -16,6 +16,8 @@ export interface ControllerDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** Told what users should see beside the objects; absent where nobody looks at Events. */
+  readonly recorder?: Recorder;
 }
 
 /** The caches that the controllers of one process share. Values of indexes are `namespace/name`, owners are UIDs. */

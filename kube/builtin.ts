@@ -60,17 +60,21 @@ export interface PodSpec extends Open {
   affinity?: Open;
 }
 
+export interface ContainerState {
+  waiting?: { reason?: string; message?: string };
+  running?: { startedAt?: string };
+  terminated?: { exitCode: number; signal?: number; reason?: string; message?: string; finishedAt?: string };
+}
+
 export interface ContainerStatus {
   name: string;
   ready: boolean;
   restartCount: number;
   started?: boolean;
   image?: string;
-  state?: {
-    waiting?: { reason?: string; message?: string };
-    running?: { startedAt?: string };
-    terminated?: { exitCode: number; signal?: number; reason?: string; message?: string; finishedAt?: string };
-  };
+  state?: ContainerState;
+  /** Of the run of the container before. */
+  lastState?: ContainerState;
 }
 
 /** Conditions of Pods: their times and texts may be absent. */

@@ -1,7 +1,7 @@
 import { reservedPrefix } from "../environment.ts";
 import type { FieldError } from "../field-error.ts";
 import type { Runtime } from "../kinds/runtime.ts";
-import { podContainers } from "../pod-layout.ts";
+import { podContainers, podPorts } from "../pod-layout.ts";
 import { containersOf, listOf, objectOf, type PodTemplate } from "./pod-template.ts";
 import { forbidden, invalid, type Rule, required } from "./rule.ts";
 
@@ -20,7 +20,7 @@ export const runtimeContainers: Rule<Runtime> = ({ spec }) => {
       ? [required(`${first}.image`, "the container has no image", "Name an image that has the interpreter.")]
       : []),
     ...oursAlone(objectOf(container)),
-    ...containersOf(template).flatMap((at) => [...reservedName(at), ...reservedVariables(at)]),
+    ...containersOf(template).flatMap((at) => [...reservedName(at), ...reservedVariables(at), ...reservedPorts(at)]),
   ];
 };
 
@@ -60,5 +60,16 @@ function reservedVariables({ path, container }: At): FieldError[] {
     if (typeof name !== "string" || !name.startsWith(reservedPrefix)) return [];
     const advice = `Choose a name that does not begin with ${reservedPrefix}.`;
     return [forbidden(`${path}.env[${index}].name`, `${name} is set by the platform`, advice)];
+  });
+}
+
+const ourPorts: ReadonlySet<unknown> = new Set(Object.values(podPorts));
+
+function reservedPorts({ path, container }: At): FieldError[] {
+  return listOf(container.ports).flatMap((port, index) => {
+    const { containerPort } = objectOf(port);
+    if (!ourPorts.has(containerPort)) return [];
+    const at = `${path}.ports[${index}].containerPort`;
+    return [forbidden(at, `the agent listens on port ${containerPort} of the Pod`, "Choose another port.")];
   });
 }

@@ -137,6 +137,17 @@ const cases: Record<string, { object: Runtime; refused: string[] }> = {
     ),
     refused: [0, 1, 2, 3, 4].map((index) => `${spec}.containers[0].volumeMounts[${index}].mountPath`),
   },
+  "ports of the agent, in any container": {
+    object: runtime(
+      pod({
+        containers: [
+          { name: "runtime", image: "debian", ports: [{ containerPort: 8080 }, { containerPort: 10843 }] },
+          { name: "proxy", image: "proxy", ports: [{ containerPort: 10844 }] },
+        ],
+      }),
+    ),
+    refused: [`${spec}.containers[0].ports[1].containerPort`, `${spec}.containers[1].ports[0].containerPort`],
+  },
   "whole capacity": { object: runtime({ capacity: { resources: { runs: "8", gpu: 0 } } }), refused: [] },
   "half a place": {
     object: runtime({ capacity: { resources: { runs: "1500m" } } }),

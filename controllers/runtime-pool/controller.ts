@@ -10,6 +10,7 @@ import { drainTimeoutOf, replicasOf } from "#api/runtimes.ts";
 import { timestamp } from "#api/time.ts";
 import { type ControllerDeps, controllerOf, type Informers } from "#controllers/informers.ts";
 import {
+  apiVersionOf,
   controllerReference,
   type Pod,
   type PodTemplateSpec,
@@ -18,10 +19,14 @@ import {
   replicaSets,
 } from "#kube/builtin.ts";
 import { type Controller, createController } from "#kube/controller.ts";
+import { isTerminating } from "#kube/events.ts";
 import { after, done, type Outcome } from "#kube/outcome.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "#kube/transport.ts";
+import { eventsOf } from "./events.ts";
+import { createIdentityKeeper } from "./identity-keeper.ts";
 import { leavingCost, observe, type Plan, type PoolChange, type PoolPod, type Seen } from "./observe.ts";
 import { type PoolSettings, podTemplate } from "./pod-template.ts";
+import { type Problem, problemRetryMs, refusal } from "./problem.ts";
 import { statusOf } from "./status.ts";
 
 /** A status that differs only in the number of active Runs is written at most this often. */
@@ -37,6 +42,7 @@ export function createRuntimePool(deps: ControllerDeps, informers: Informers, se
   const controller = createController({ name: "runtime-pool", reconcile, workers: 4, ...deps });
 
   const wake = (key: string) => controller.enqueue(key);
+  const identities = settings.cluster && createIdentityKeeper(deps, settings.cluster.agentRole, wake);
   informers.runtimes.onChange((old, next) => {
     const object = next ?? old;
     if (object !== undefined) wake(keyOf(object));
@@ -71,17 +77,39 @@ export function createRuntimePool(deps: ControllerDeps, informers: Informers, se
     const hash = hash8(template);
     const seen = gather(runtime, hash);
     const plan = observe(seen, clock.now());
-    const again = await writeStatus(key, runtime, statusOf(runtime, seen, clock.now()));
-    for (const change of plan.changes) {
-      if (signal.aborted) return done;
-      await apply(runtime, template, hash, change);
+    const problem =
+      (await identities?.ensure(runtime, signal)) ?? (await change(runtime, template, hash, plan, signal));
+    const again = await writeStatus(key, runtime, statusOf(runtime, seen, clock.now(), problem));
+    return next(plan, problem === undefined ? again : Math.min(again ?? problemRetryMs, problemRetryMs));
+  }
+
+  /** Makes the changes of the plan, up to the first one that the API server refuses. */
+  async function change(
+    runtime: Runtime,
+    template: PodTemplateSpec,
+    hash: string,
+    { changes }: Plan,
+    signal: AbortSignal,
+  ): Promise<Problem | undefined> {
+    for (const one of changes) {
+      if (signal.aborted) return undefined;
+      try {
+        await apply(runtime, template, hash, one);
+      } catch (error) {
+        if (isTerminating(error)) return undefined;
+        const problem = refusal(error, "TemplateRefused", `ReplicaSet ${replicaSetName(runtime.metadata.name, hash)}`);
+        if (problem === undefined) throw error;
+        return problem;
+      }
     }
-    return next(plan, again);
+    return undefined;
   }
 
   function next(plan: Plan, statusAgainMs: number | undefined): Outcome {
     const waits = [plan.nextDeadlineMs, statusAgainMs].filter((ms) => ms !== undefined);
-    return waits.length === 0 ? done : after(Math.min(...waits), "end of a drain, or the count of active Runs");
+    return waits.length === 0
+      ? done
+      : after(Math.min(...waits), "end of a drain, the count of active Runs, or another try");
   }
 
   function gather(runtime: Runtime, hash: string): Seen {
@@ -204,8 +232,31 @@ export function createRuntimePool(deps: ControllerDeps, informers: Informers, se
     }
     countWritten.set(key, now);
     informers.runtimes.noteWrite(await runtimeClient.update({ ...runtime, status }, "status"));
+    tell(runtime, status);
     return undefined;
   }
 
-  return controller;
+  function tell(runtime: Runtime, status: RuntimeStatus): void {
+    for (const { type, reason, message } of eventsOf(runtime.status, status)) {
+      deps.recorder?.event(referenceTo(runtime), type, reason, message);
+    }
+  }
+
+  return {
+    ...controller,
+    start(signal) {
+      identities?.start(signal ?? new AbortController().signal);
+      controller.start(signal);
+    },
+  };
+}
+
+function referenceTo({ metadata: { name, namespace, uid } }: Runtime) {
+  return {
+    apiVersion: apiVersionOf(runtimes),
+    kind: runtimes.kind,
+    name,
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(uid === undefined ? {} : { uid }),
+  };
 }

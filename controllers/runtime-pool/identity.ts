@@ -1,15 +1,7 @@
 import type { Runtime } from "#api/kinds/runtime.ts";
 import { labels } from "#api/labels.ts";
 import { runtimes } from "#api/resources.ts";
-import {
-  controllerReference,
-  type NetworkPolicy,
-  networkPolicies,
-  type RoleBinding,
-  roleBindings,
-  type ServiceAccount,
-  serviceAccounts,
-} from "#kube/builtin.ts";
+import { controllerReference, type NetworkPolicy, type RoleBinding, type ServiceAccount } from "#kube/builtin.ts";
 
 /** Name of the objects that the Pods of a Runtime need beside them. */
 export const identityName = (runtime: string): string => `runtime-${runtime}`;
@@ -56,10 +48,8 @@ export function networkPolicyOf(runtime: Runtime): NetworkPolicy {
     metadata: metadataOf(runtime),
     spec: {
       podSelector: { matchLabels: { [labels.runtime]: runtime.metadata.name } },
+      // No ingress rule: nothing is admitted.
       policyTypes: ["Ingress"],
-      ingress: [],
     },
   };
 }
-
-export const identityResources = [serviceAccounts, roleBindings, networkPolicies] as const;

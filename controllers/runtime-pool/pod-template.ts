@@ -67,8 +67,8 @@ export function podTemplate(runtime: Runtime, settings: PoolSettings): PodTempla
         ...user.securityContext,
       },
       tolerations: withUnreachable(user.tolerations ?? []),
-      initContainers: [injector(settings), ...(user.initContainers ?? []), agent(runtime, settings)],
-      containers: [server(runtime, runtimeContainer, cluster), ...others],
+      initContainers: [injector(settings), ...(user.initContainers ?? []).map(unprivileged), agent(runtime, settings)],
+      containers: [server(runtime, runtimeContainer, cluster), ...others.map(unprivileged)],
       volumes: [...(user.volumes ?? []), ...volumes(runtime), ...(cluster ? clusterVolumes() : [])],
     },
   };
@@ -120,6 +120,7 @@ function agent(runtime: Runtime, settings: PoolSettings): Container {
             `--artifact-claim=${claim}`,
             `--artifact-port=${podPorts.artifacts}`,
           ]),
+      ...(cluster ? agentOnCluster.args : []),
     ],
     env: [
       { name: "POD_NAME", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
@@ -137,11 +138,21 @@ function agent(runtime: Runtime, settings: PoolSettings): Container {
   };
 }
 
+/** A container of the template as namespaces labelled `restricted` want it, unless it says otherwise. */
+const unprivileged = (container: Container): Container => ({
+  ...container,
+  securityContext: {
+    allowPrivilegeEscalation: false,
+    capabilities: { drop: ["ALL"] },
+    ...(container.securityContext as object | undefined),
+  },
+});
+
 /** The user's container; it keeps all but command, arguments and the paths that we mount. */
 function server(runtime: Runtime, container: Container, cluster: ClusterSettings | undefined): Container {
   const { interpreter, command } = runtime.spec.server ?? {};
   return {
-    ...container,
+    ...unprivileged(container),
     command: [`${podPaths.executor}/tini`, "--", `${podPaths.executor}/kruntimes`],
     args: [
       "executor",
@@ -156,11 +167,6 @@ function server(runtime: Runtime, container: Container, cluster: ClusterSettings
       mount(podVolumes.socket, podPaths.socket),
       mount(podVolumes.executor, podPaths.executor, true),
     ],
-    securityContext: {
-      allowPrivilegeEscalation: false,
-      capabilities: { drop: ["ALL"] },
-      ...(container.securityContext as object | undefined),
-    },
     ...(cluster && { lifecycle: { ...(container.lifecycle as object | undefined), ...drainHook } }),
   };
 }

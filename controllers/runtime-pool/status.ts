@@ -5,13 +5,18 @@ import type { Condition } from "#api/meta.ts";
 import { replicasOf } from "#api/runtimes.ts";
 import { conditionOf, type Pod } from "#kube/builtin.ts";
 import type { PoolPod, Seen } from "./observe.ts";
+import type { Problem } from "./problem.ts";
 
 const isLiving = (pod: Pod) =>
   pod.metadata.deletionTimestamp === undefined && pod.status?.phase !== "Failed" && pod.status?.phase !== "Succeeded";
 const isReady = (pod: Pod) => conditionOf(pod.status?.conditions, "Ready")?.status === "True";
 
-/** The status of a Runtime whose pool looks like that. */
-export function statusOf(runtime: Runtime, seen: Seen, now: number): RuntimeStatus {
+/**
+ * The status of a Runtime whose pool looks like that.
+ *
+ * @param problem what the last pass met when it changed the pool
+ */
+export function statusOf(runtime: Runtime, seen: Seen, now: number, problem?: Problem): RuntimeStatus {
   const old = runtime.status ?? {};
   const current = (seen.current?.pods ?? []).map(({ pod }) => pod).filter(isLiving);
   const all = [...(seen.current?.pods ?? []), ...seen.old.flatMap(({ pods }) => pods)];
@@ -28,9 +33,9 @@ export function statusOf(runtime: Runtime, seen: Seen, now: number): RuntimeStat
   else set("Available", false, "MinimumReplicasUnavailable", `${ready.length} of ${wanted} Pods are ready`);
   if (rolling) set("Progressing", true, "RolloutInProgress", `${current.length} of ${wanted} Pods are up to date`);
   else set("Progressing", false, "RolloutComplete", "all Pods are up to date");
-  const trouble = troubleOf(living);
+  const trouble = problem ?? refusedPods(seen) ?? failingPod(living);
   if (trouble === undefined) set("Degraded", false, "Healthy", "no Pod is in trouble");
-  else set("Degraded", true, "PodsFailing", trouble);
+  else set("Degraded", true, trouble.reason, trouble.message);
 
   return {
     ...old,
@@ -43,15 +48,34 @@ export function statusOf(runtime: Runtime, seen: Seen, now: number): RuntimeStat
   };
 }
 
-/** Why a container cannot run, in the words of the kubelet; undefined when none has such a problem. */
-function troubleOf(living: readonly PoolPod[]): string | undefined {
+/** Why the ReplicaSet gets no Pods: a quota, a policy of the namespace, a field that Kubernetes does not take. */
+function refusedPods({ current }: Seen): Problem | undefined {
+  const failure = conditionOf(current?.set.status?.conditions, "ReplicaFailure");
+  if (failure?.status !== "True") return undefined;
+  return { reason: "TemplateRefused", message: failure.message ?? failure.reason ?? "no Pod can be created" };
+}
+
+/** States of a container on its way that are no trouble. */
+const onTheWay: ReadonlySet<string | undefined> = new Set([undefined, "ContainerCreating", "PodInitializing"]);
+
+/** Why a Pod cannot be placed or a container cannot run, in the words of Kubernetes. */
+function failingPod(living: readonly PoolPod[]): Problem | undefined {
   for (const { pod } of living) {
-    const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
-    for (const { name, state } of statuses) {
-      const reason = state?.waiting?.reason;
-      if (reason === undefined || reason === "ContainerCreating" || reason === "PodInitializing") continue;
-      return `Pod ${pod.metadata.name}, container ${name}: ${reason}: ${state?.waiting?.message ?? "no message"}`;
+    const { conditions, initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
+    const placed = conditionOf(conditions, "PodScheduled");
+    if (placed?.status === "False") return failing(pod, `${placed.reason}: ${placed.message ?? "no message"}`);
+    for (const { name, state, lastState } of [...initContainerStatuses, ...containerStatuses]) {
+      const waiting = state?.waiting;
+      if (onTheWay.has(waiting?.reason)) continue;
+      const ended = lastState?.terminated?.message;
+      const message = [waiting?.message ?? "no message", ...(ended === undefined ? [] : [ended.trim()])].join("; ");
+      return failing(pod, `container ${name}: ${waiting?.reason}: ${message}`);
     }
   }
   return undefined;
 }
+
+const failing = (pod: Pod, message: string): Problem => ({
+  reason: "PodsFailing",
+  message: `Pod ${pod.metadata.name}, ${message}`,
+});

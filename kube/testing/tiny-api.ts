@@ -235,8 +235,10 @@ function selector(query: ApiRequest["query"]): (object: KubeObject) => boolean {
   const terms = (text: string | undefined) => (text ?? "").split(",").filter((term) => term !== "");
   const labels = terms(query?.labelSelector).map((term) => term.split("="));
   const fields = terms(query?.fieldSelector).map((term) => term.split("="));
+  const holds = (actual: string | undefined, value: string | undefined) =>
+    value === undefined ? actual !== undefined : actual === value;
   return (object) =>
-    labels.every(([name = "", value]) => object.metadata.labels?.[name] === value) &&
+    labels.every(([name = "", value]) => holds(object.metadata.labels?.[name], value)) &&
     fields.every(([path = "", value]) => {
       let at: unknown = object;
       for (const part of path.split(".")) at = isObject(at) ? at[part] : undefined;
