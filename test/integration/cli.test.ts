@@ -90,7 +90,7 @@ test("failures end the command with 1 and say why, with the last words on stderr
   expect(progress.split("\n")).toEqual(
     expect.arrayContaining([
       "test/check Running",
-      expect.stringMatching(/^test\/check Failed \d+ms ExitNonZero: exit code 7: problem \d+$/),
+      expect.stringMatching(/^test\/check Failed [\d.]+m?s ExitNonZero: exit code 7: problem \d+$/),
       expect.stringMatching(/^test\/never Skipped StepFailed: step check did not succeed /),
       expect.stringMatching(/^test Failed [\d.]+m?s StepFailed: /),
       "deploy Skipped NeedsNotSucceeded: job test, which it needs, ended as Failed",
