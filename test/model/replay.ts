@@ -1,5 +1,5 @@
 import { Ajv, type ValidateFunction } from "ajv";
-import type { AnyMachineSnapshot } from "xstate";
+import type { AnyMachineSnapshot, AnyStateMachine } from "xstate";
 import { type ChartModel, describe, type TransitionModel } from "#machines/lib/describe.ts";
 import { step } from "#machines/lib/settle.ts";
 import type { modelled } from "./models.ts";
@@ -10,6 +10,25 @@ type Modelled = (typeof modelled)[number];
 
 /** How the snapshot gets from one event to the next. */
 export type Carrier = "memory" | "status";
+
+const charts = new WeakMap<AnyStateMachine, ChartModel>();
+
+/** The transition that a machine picks, as its model has it; undefined when it picks none. */
+export function drawnTransition(
+  machine: AnyStateMachine,
+  snapshot: AnyMachineSnapshot,
+  event: { readonly type: string },
+): TransitionModel | undefined {
+  const [picked] = machine.getTransitionData(snapshot, event);
+  if (picked === undefined) return undefined;
+  const state = String(snapshot.value);
+  const chart = charts.get(machine) ?? describe(machine);
+  charts.set(machine, chart);
+  const index = machine.states[state]?.transitions.get(event.type)?.indexOf(picked) ?? -1;
+  const drawn = chart.transitions.filter((each) => each.from === state && each.event === event.type)[index];
+  if (drawn === undefined) throw new Error(`${state} ${event.type} is taken and not drawn`);
+  return drawn;
+}
 
 /** Replays paths of one chart and holds every step against its oracle. */
 export class Replay {
@@ -89,18 +108,11 @@ export class Replay {
 
   /** The transition that the machine picks, as the model has it; notes what was taken or refused. */
   #drawn(snapshot: AnyMachineSnapshot, event: { readonly type: string }): TransitionModel | undefined {
-    const state = String(snapshot.value);
-    const branches = this.chart.transitions.filter((each) => each.from === state && each.event === event.type);
-    const [picked] = this.#of.machine.getTransitionData(snapshot, event);
-    if (picked === undefined) {
-      if (branches.length > 0) this.refused.add(`${state} ${event.type}`);
-      return undefined;
+    const drawn = drawnTransition(this.#of.machine, snapshot, event);
+    if (drawn !== undefined) this.taken.add(drawn.id);
+    else if (this.chart.transitions.some((each) => each.from === snapshot.value && each.event === event.type)) {
+      this.refused.add(`${String(snapshot.value)} ${event.type}`);
     }
-    const node = this.#of.machine.states[state];
-    const index = node?.transitions.get(event.type)?.indexOf(picked) ?? -1;
-    const drawn = branches[index];
-    if (drawn === undefined) throw new Error(`${state} ${event.type} is taken and not drawn`);
-    this.taken.add(drawn.id);
     return drawn;
   }
 

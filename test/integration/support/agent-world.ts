@@ -47,6 +47,10 @@ export class AgentWorld {
   /** What the program of a Run does, by the name of the Run. */
   readonly programs = new Map<string, (attempt: number) => SimulatedProgram>();
   watcher: Watcher = () => {};
+  /** Asked before each such call: what the call waits for, if it is to wait. */
+  hold: (point: string) => Promise<void> | undefined = () => undefined;
+  /** The Pod whose agent is started next. */
+  identity = pod;
   hasStore = true;
   agent: Agent | undefined;
   #alive = { yes: false };
@@ -87,7 +91,7 @@ export class AgentWorld {
       store: this.hasStore ? guarded("store", this.store) : undefined,
       git: { fetch: () => Promise.reject(new Error("no git here")) },
       sink: guarded("sink", this.sink),
-      self: { pod: pod.name, podUid: pod.uid, namespace, runtime: "bash", capacity: { runs: 4 } },
+      self: { pod: this.identity.name, podUid: this.identity.uid, namespace, runtime: "bash", capacity: { runs: 4 } },
       logLimits: defaultLogLimits,
       artifactLimits: defaultArtifactLimits,
     });
@@ -112,6 +116,8 @@ export class AgentWorld {
           const point = `${name}.${key}${key === "request" ? ` ${(args[0] as { method: string }).method}` : ""}`;
           if (!alive.yes) throw dead();
           this.watcher(point, "before");
+          const hold = this.hold(point);
+          if (hold !== undefined) await hold;
           if (!alive.yes) throw dead();
           const result: unknown = await Reflect.apply(member, target, args);
           if (!alive.yes) throw dead();
@@ -142,7 +148,8 @@ export class AgentWorld {
   }
 
   assign(name: string): Promise<Run> {
-    return this.move(name, { type: "ASSIGN", pod: pod.name, podUID: pod.uid, now: this.clock.now() });
+    const { name: podName, uid } = this.identity;
+    return this.move(name, { type: "ASSIGN", pod: podName, podUID: uid, now: this.clock.now() });
   }
 
   run(name: string): Promise<Run> {

@@ -1,0 +1,22 @@
+import { lifecycles } from "#machines/index.ts";
+import type { AnyArrangements } from "./arranged.ts";
+import { attemptArrangements } from "./attempt.ts";
+import { persistentWorkspaceArrangements } from "./persistent-workspace.ts";
+import { runArrangements } from "./run.ts";
+
+const arrangements: Readonly<Record<string, AnyArrangements>> = {
+  run: runArrangements,
+  attempt: attemptArrangements,
+  "persistent-workspace": persistentWorkspaceArrangements,
+};
+
+/** How the real components are brought to fire the events of a chart; a chart without it fails the run. */
+export function arrangementsOf(chart: string): AnyArrangements {
+  const found = arrangements[chart];
+  if (found === undefined) throw new RangeError(`test/model/arrangements has nothing for the ${chart} chart`);
+  return found;
+}
+
+/** Names of the charts that have arrangements, to find those that no chart has any more. */
+export const arrangedCharts: readonly string[] = Object.keys(arrangements);
+void lifecycles;
