@@ -6,6 +6,7 @@ import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import { labels } from "#api/labels.ts";
 import type { KubeObject } from "#api/meta.ts";
 import { actions, persistentWorkspaces, runs, runtimes, workflowRuns, workflows } from "#api/resources.ts";
+import { isTerminal } from "#api/runs.ts";
 import { type Pod, pods, type ReplicaSet, replicaSets } from "#kube/builtin.ts";
 import { createInformer, type Informer } from "#kube/informer.ts";
 import type { Clock, Logger, Random, Recorder } from "#kube/ports.ts";
@@ -22,6 +23,7 @@ export interface ControllerDeps {
 
 /** The caches that the controllers of one process share. Values of indexes are `namespace/name`, owners are UIDs. */
 export interface Informers {
+  /** `pod` and `workspace` find the Runs that have not ended: of ended ones there may be very many. */
   readonly runs: Informer<Run, "pod" | "workspace" | "owner">;
   readonly runtimes: Informer<Runtime>;
   readonly workspaces: Informer<PersistentWorkspace, "pod" | "owner" | "runtime">;
@@ -46,10 +48,10 @@ export function createInformers(deps: ControllerDeps): Informers {
   return {
     runs: createInformer(client, runs, {
       ...deps,
-      transform: withoutSource,
+      transform: withoutProgram,
       indexes: {
-        pod: (run) => inNamespace(run, run.status?.assignedPod),
-        workspace: (run) => inNamespace(run, run.spec.workspace?.name),
+        pod: (run) => (isTerminal(run.status?.phase) ? [] : inNamespace(run, run.status?.assignedPod)),
+        workspace: (run) => (isTerminal(run.status?.phase) ? [] : inNamespace(run, run.spec.workspace?.name)),
         owner: controllerOf,
       },
     }),
@@ -82,9 +84,8 @@ export async function startInformers(informers: Informers, signal: AbortSignal):
   await Promise.all(Object.values(informers).map((informer) => informer.whenSynced(signal)));
 }
 
-/** Scripts are the bulk of a Run, and no controller reads them. */
-function withoutSource(run: Run): Run {
-  if (run.spec.source === undefined) return run;
-  const { source: _, ...spec } = run.spec;
+/** Script, arguments and environment are the bulk of a Run, and no controller reads them. */
+function withoutProgram(run: Run): Run {
+  const { source: _source, mode: _mode, env: _env, ...spec } = run.spec;
   return { ...run, spec };
 }

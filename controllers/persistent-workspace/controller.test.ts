@@ -171,6 +171,39 @@ test("steps that follow one another within a second cost the workspace no write"
   expect(plane.api.counters.writes("persistentworkspaces.kruntimes.io")).toBe(0);
 });
 
+test("Runs of an earlier workspace of that name are no use of this one", async () => {
+  await run("before");
+  await endRun("before");
+  await pod("p", await pool());
+  await plane.elapse(1000);
+  await workspace();
+  await plane.elapse(10_000);
+  expect((await read())?.status).toMatchObject({ phase: "Bound" });
+  expect((await read())?.status?.lastUsedTime).toBeUndefined();
+});
+
+test("the end of the last Run is the last use, although the Run was deleted before that was written down", async () => {
+  await pod("p", await pool());
+  await workspace();
+  await run("r");
+  await plane.elapse(10_000);
+  await endRun("r");
+  const ended = timestamp(plane.clock.now());
+  await plane.elapse(500);
+  await plane.client.of(runs).delete({ name: "r", namespace });
+  await plane.elapse(10_000);
+  expect((await read())?.status).toMatchObject({ activeRuns: 0, lastUsedTime: ended });
+});
+
+test("a Pod whose ReplicaSet becomes known last is bound then", async () => {
+  plane.api.faults.onWatchEvent = ({ resource }) => (resource === "replicasets.apps" ? { delayMs: 5000 } : undefined);
+  await pod("p", await pool());
+  await workspace();
+  expect(await phase()).toBe("Pending");
+  await plane.elapse(10_000);
+  expect(await phase()).toBe("Bound");
+});
+
 test("Retain keeps it for ever, and an explicit deletion still removes its data", async () => {
   await pod("p", await pool());
   await workspace({ ttlSecondsAfterUnused: 1, cleanupPolicy: "Retain" });

@@ -1,14 +1,12 @@
 import type { PersistentWorkspace, PersistentWorkspaceStatus } from "#api/kinds/persistent-workspace.ts";
-import type { Run } from "#api/kinds/run.ts";
 import { labels, workspaceFinalizer } from "#api/labels.ts";
 import { keyOf } from "#api/meta.ts";
 import { persistentWorkspaces } from "#api/resources.ts";
 import { isTerminal } from "#api/runs.ts";
 import { withStatus } from "#api/status.ts";
-import { parseTime } from "#api/time.ts";
 import type { ControllerDeps, Informers } from "#controllers/informers.ts";
 import { hasEnded, isDeleting, isDraining, isReady } from "#controllers/pods.ts";
-import { type Pod, pods } from "#kube/builtin.ts";
+import { type Pod, pods, type ReplicaSet } from "#kube/builtin.ts";
 import { type Controller, createController } from "#kube/controller.ts";
 import { drive } from "#kube/drive.ts";
 import { orNothing } from "#kube/or-nothing.ts";
@@ -21,6 +19,7 @@ import {
   persistentWorkspaceStatus,
   restorePersistentWorkspace,
 } from "#machines/persistent-workspace.ts";
+import { LastUse } from "./last-use.ts";
 import { nextDeadline, observe, type Seen } from "./observe.ts";
 
 /** The number of active Runs follows at most this often. */
@@ -32,26 +31,41 @@ export function createPersistentWorkspace(deps: ControllerDeps, informers: Infor
   const workspaceClient = client.of(persistentWorkspaces);
   const podClient = client.of(pods);
   const usageWritten = new Map<string, number>();
+  const lastUse = new LastUse();
   const controller = createController({ name: "persistent-workspace", reconcile, workers: 4, ...deps });
 
   informers.workspaces.onChange((old, next) => {
     if (next !== undefined) controller.enqueue(keyOf(next));
-    else if (old?.metadata.uid !== undefined) usageWritten.delete(old.metadata.uid);
+    else if (old !== undefined) {
+      usageWritten.delete(old.metadata.uid ?? "");
+      lastUse.forget(keyOf(old));
+    }
   });
   informers.runs.onChange((old, next) => {
     const run = next ?? old;
+    if (run?.spec.workspace === undefined) return;
     // Only the coming and the end of a Run change the use.
-    const changed =
-      old === undefined || next === undefined || isTerminal(old.status?.phase) !== isTerminal(next.status?.phase);
-    if (changed && run?.spec.workspace !== undefined) {
-      controller.enqueue(`${run.metadata.namespace}/${run.spec.workspace.name}`);
-    }
+    const wasActive = old !== undefined && !isTerminal(old.status?.phase);
+    const isActive = next !== undefined && !isTerminal(next.status?.phase);
+    if (wasActive === isActive && old !== undefined) return;
+    const key = `${run.metadata.namespace}/${run.spec.workspace.name}`;
+    const exists = informers.workspaces.get(key) !== undefined;
+    if (next !== undefined && !isActive && (exists || !informers.workspaces.synced())) lastUse.note(key, next);
+    if (exists) controller.enqueue(key);
   });
+  // Runs may be listed before workspaces are, and may have ended in workspaces that went long ago.
+  void informers.workspaces
+    .whenSynced()
+    .then(() => lastUse.retain((key) => informers.workspaces.get(key) !== undefined));
   informers.pods.onChange((old, next) => {
     const pod = next ?? old;
     if (pod === undefined) return;
     for (const workspace of informers.workspaces.byIndex("pod", keyOf(pod))) controller.enqueue(keyOf(workspace));
-    if (next !== undefined && isCandidate(next) && (old === undefined || !isCandidate(old))) wakeUnbound(pod);
+    if (next !== undefined && isCandidate(next) && (old === undefined || !isCandidate(old))) wakeUnbound(next);
+  });
+  informers.replicaSets.onChange((old, next) => {
+    // Its Pods were nobody's as long as it was not known.
+    if (old === undefined && next !== undefined) wakeUnbound(next);
   });
   informers.runtimes.onChange((old, next) => {
     if (old !== undefined && next !== undefined) return;
@@ -61,8 +75,8 @@ export function createPersistentWorkspace(deps: ControllerDeps, informers: Infor
       controller.enqueue(keyOf(workspace));
   });
 
-  function wakeUnbound(pod: Pod): void {
-    const runtime = runtimeOf(pod);
+  function wakeUnbound(object: Pod | ReplicaSet): void {
+    const runtime = runtimeOf(object);
     if (runtime === undefined) return;
     for (const workspace of informers.workspaces.byIndex("runtime", runtime)) {
       if ((workspace.status?.phase ?? "Pending") === "Pending") controller.enqueue(keyOf(workspace));
@@ -81,18 +95,20 @@ export function createPersistentWorkspace(deps: ControllerDeps, informers: Infor
     const workspace = informers.workspaces.get(key);
     if (workspace === undefined) return undefined;
     const { namespace, uid = "" } = workspace.metadata;
-    const users = informers.runs.byIndex("workspace", key);
     const runtime = `${namespace}/${workspace.spec.runtime}`;
+    const status: PersistentWorkspaceStatus = workspace.status ?? { phase: "Pending" };
     const seen: Seen = {
       workspace,
       runtimeExists: informers.runtimes.get(runtime) !== undefined,
-      candidates: informers.pods.byIndex("runtime", runtime).filter(isCandidate).filter(isOfPool),
+      candidates:
+        status.phase === "Pending"
+          ? informers.pods.byIndex("runtime", runtime).filter(isCandidate).filter(isOfPool)
+          : [],
       podNamed: (name) => informers.pods.get(`${namespace}/${name}`),
-      activeRuns: users.filter((user) => !isTerminal(user.status?.phase)).length,
-      lastCompletion: latestCompletion(users),
+      activeRuns: informers.runs.byIndex("workspace", key).length,
+      lastCompletion: lastUse.of(key, status),
       usageDue: (usageWritten.get(uid) ?? Number.NEGATIVE_INFINITY) + usageIntervalMs,
     };
-    const status = workspace.status ?? { phase: "Pending" };
     if (observe(seen, status, clock.now())?.type !== "LOSE") return seen;
     // Lost is for ever, so the Pod is read as it is now.
     const live = await orNothing(podClient.get({ namespace, name: status.boundPod ?? "" }));
@@ -178,17 +194,12 @@ export function createPersistentWorkspace(deps: ControllerDeps, informers: Infor
     return deadline === undefined ? done : after(deadline - now, "use or TTL of the workspace");
   }
 
-  const runtimeOf = (pod: Pod) => {
-    const owner = pod.metadata.labels?.[labels.runtime];
-    return owner === undefined ? undefined : `${pod.metadata.namespace}/${owner}`;
+  const runtimeOf = ({ metadata }: Pod | ReplicaSet) => {
+    const name = metadata.labels?.[labels.runtime];
+    return name === undefined ? undefined : `${metadata.namespace}/${name}`;
   };
 
   return controller;
 }
 
 const isCandidate = (pod: Pod) => isReady(pod) && !isDeleting(pod) && !hasEnded(pod) && !isDraining(pod);
-
-function latestCompletion(users: readonly Run[]): number | undefined {
-  const times = users.map((user) => parseTime(user.status?.completionTime)).filter((time) => time !== undefined);
-  return times.length === 0 ? undefined : Math.max(...times);
-}

@@ -1,0 +1,35 @@
+import type { PersistentWorkspaceStatus } from "#api/kinds/persistent-workspace.ts";
+import type { Run } from "#api/kinds/run.ts";
+import { parseTime } from "#api/time.ts";
+
+/**
+ * The latest end of the Runs that referred to each workspace (`namespace/name`), kept as they end: no pass looks at what
+ * ended long ago.
+ */
+export class LastUse {
+  readonly #ends = new Map<string, number>();
+
+  /** Takes note of a Run that has ended. */
+  note(workspace: string, { status }: Run): void {
+    const completed = parseTime(status?.completionTime) ?? 0;
+    if (completed > (this.#ends.get(workspace) ?? 0)) this.#ends.set(workspace, completed);
+  }
+
+  /**
+   * Milliseconds since the epoch; undefined when none has ended since the workspace was bound: Runs before that referred
+   * to an earlier workspace of that name, or used nothing.
+   */
+  of(workspace: string, { boundTime }: PersistentWorkspaceStatus): number | undefined {
+    const end = this.#ends.get(workspace);
+    return end !== undefined && end >= (parseTime(boundTime) ?? 0) ? end : undefined;
+  }
+
+  forget(workspace: string): void {
+    this.#ends.delete(workspace);
+  }
+
+  /** Forgets all workspaces that are not there. */
+  retain(exists: (workspace: string) => boolean): void {
+    for (const workspace of this.#ends.keys()) if (!exists(workspace)) this.#ends.delete(workspace);
+  }
+}
