@@ -118,6 +118,13 @@ const waits: Record<string, Waits> = {
       "the required run affinity does not hold on any Pod of Runtime bash (2 Pods: 2 without a Run that the required affinity names)",
     topics: ["runtime", "affinity"],
   },
+  "no Pod at all, and nobody of the cohort": {
+    world: new SmallWorld(),
+    run: { spec: requires({ team: "x" }) },
+    reason: "NoReadyPods",
+    message: "Runtime bash has no ready Pod",
+    topics: ["runtime", "affinity", "pods"],
+  },
   "the Pod with the cohort is full": {
     world: (() => {
       const world = new SmallWorld(makeView("p", { runs: 1 }), "q", "r");

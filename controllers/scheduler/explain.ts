@@ -85,8 +85,11 @@ export function explain(run: Workload, snapshot: Snapshot, refusals: Refusals): 
     }
     case "AffinityNotSatisfied":
       return { ...waiting(reason, `the required run affinity does not hold on ${where}${tally}`, topics), byLabels };
-    default:
-      return waiting(reason, `Runtime ${run.runtime} has no ready Pod${tally}`, topics);
+    default: {
+      // A Pod that comes helps no Run that waits for its cohort, but then this is not why it waits any more.
+      const all = topics.includes(podsTopic) || workspace !== undefined ? topics : [...topics, podsTopic];
+      return waiting(reason, `Runtime ${run.runtime} has no ready Pod${tally}`, all);
+    }
   }
 }
 
