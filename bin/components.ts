@@ -2,6 +2,7 @@
 export const components: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
   scheduler: async (args) => (await import("../controllers/scheduler/main.ts")).main(args),
   controller: async (args) => (await import("../controllers/main.ts")).main(args),
+  webhook: async (args) => (await import("../webhook/main.ts")).main(args),
   agent: async (args) => {
     // Nobody is left to drain for.
     whenParentEnds(() => process.exit(1));

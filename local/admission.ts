@@ -1,18 +1,13 @@
 import { formatFieldError } from "#api/field-error.ts";
 import type { KubeObject } from "#api/meta.ts";
-import { persistentWorkspaces } from "#api/resources.ts";
-import { orNothing } from "#kube/or-nothing.ts";
 import type { Client } from "#kube/resource.ts";
 import type { AdmissionRule } from "#local/apiserver/index.ts";
-import { isOwnKind, type Lookups, review } from "#webhook/review.ts";
+import { liveLookups } from "#webhook/lookups.ts";
+import { isOwnKind, review } from "#webhook/review.ts";
 
 /** Our admission rules, asked in the process: the same code that the webhook serves on a real cluster. */
 export function localAdmission(client: () => Client): AdmissionRule {
-  const lookups: Lookups = {
-    workspace(namespace, name) {
-      return orNothing(client().of(persistentWorkspaces).get({ namespace, name }));
-    },
-  };
+  const lookups = liveLookups(client);
   return (request) => {
     const { operation, kind, subresource, namespace, object, oldObject } = request;
     // Without a promise where there is nothing to ask: most writes are of status.

@@ -55,9 +55,8 @@ export const adapters: readonly string[] = [
   "runtime/source/system-git.ts",
   "runtime/agent/artifact-server-http.ts",
   "runtime/agent/main.ts",
+  "webhook/certificate-files.ts",
   "workflows/testing/",
-  "extension-api/client/download-files.ts",
-  "extension-api/client/http-over.ts",
   "extension-api/client/download-files.ts",
   "extension-api/client/http-over.ts",
   "local/http/listener.ts",
@@ -70,7 +69,7 @@ export const adapters: readonly string[] = [
   "local/openapi/model-files.ts",
   "local/storage/database.ts",
   "local/storage/lock.ts",
-  "local/token.ts",
+  "local/state/files.ts",
   "cli/system/",
 ];
 

@@ -1,0 +1,11 @@
+import { persistentWorkspaces } from "#api/resources.ts";
+import { orNothing } from "#kube/or-nothing.ts";
+import type { Client } from "#kube/resource.ts";
+import type { Lookups } from "./review.ts";
+
+/** Looks up by the API, never in a cache. */
+export function liveLookups(client: () => Client): Lookups {
+  return {
+    workspace: (namespace, name) => orNothing(client().of(persistentWorkspaces).get({ namespace, name })),
+  };
+}
