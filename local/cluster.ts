@@ -12,9 +12,9 @@ import { platformCrds } from "./crds.ts";
 import { withExtensions } from "./extensions.ts";
 import { bearerCheck } from "./http/bearer.ts";
 import { createFront } from "./http/front.ts";
-import { listen } from "./http/listener.ts";
 import { portForward } from "./http/port-forward.ts";
 import { localLogs } from "./logs/index.ts";
+import { localPodLogs } from "./logs/pod-log.ts";
 import { FileLines } from "./node/file-lines.ts";
 import { nodeLayout } from "./node/layout.ts";
 import { createNode, type LocalNode } from "./node/node.ts";
@@ -24,11 +24,13 @@ import { systemProcesses } from "./node/system-processes.ts";
 import { clientLibraryModels } from "./openapi/model-files.ts";
 import { createModels } from "./openapi/models.ts";
 import { podPort } from "./pod-ports.ts";
-import { writeToken } from "./token.ts";
+import { type ClusterState, openState, type StorageChoice } from "./state/state.ts";
 
 export interface ClusterOptions {
-  /** Everything of the cluster is below it. It exists. */
+  /** Everything of the cluster is below it. It exists, and no other process uses it. */
   readonly stateDirectory: string;
+  /** Default `memory`: gone with the process. */
+  readonly storage?: StorageChoice;
   /** Command that takes a component and its flags, e.g. `[node, bin/kruntimes.mjs]`. */
   readonly entry: readonly string[];
   readonly clock: Clock;
@@ -40,8 +42,10 @@ export interface ClusterOptions {
 export interface Cluster {
   readonly client: Client;
   readonly api: ApiServer;
-  /** Address for other processes of this machine, with the token in the state directory. */
+  /** Address for the node's processes, with the token in the state directory. */
   readonly url: string;
+  /** Path of the kubeconfig for kubectl and krt. */
+  readonly kubeconfig: string;
   readonly node: LocalNode;
   readonly logs: PodLogs;
   /** Ends everything. No process of a Pod is left when it resolves. */
@@ -57,31 +61,52 @@ const platformImage = "kruntimes:local";
 /** Everybody who holds the token: the administrator of the cluster. */
 const localUser = { username: "krt-local", groups: ["system:masters", "system:authenticated"] };
 
-/** Starts API server, scheduler, controllers and node. */
+/**
+ * Starts API server, scheduler, controllers and node.
+ *
+ * @throws StateInUseError when another process uses the state directory
+ */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
+  const state = openState(options.stateDirectory, options.storage ?? "memory", options);
+  try {
+    return await start(options, state);
+  } catch (error) {
+    state.release();
+    throw error;
+  }
+}
+
+async function start(options: ClusterOptions, state: ClusterState): Promise<Cluster> {
   const { clock, random, logger } = options;
   const ending = new AbortController();
   const client = createClient(
-    memoryTransport({ handle: (r) => served.handle(r), watch: (r) => served.watch(r) }, clock),
+    memoryTransport({ handle: (r) => extended.handle(r), watch: (r) => extended.watch(r) }, clock),
   );
-  const api = createApiServer({ crds: platformCrds(), admission: [localAdmission(() => client)], clock, random });
+  const api = createApiServer({
+    crds: platformCrds(),
+    admission: [localAdmission(() => client)],
+    storage: state.storage,
+    clock,
+    random,
+  });
   const layout = nodeLayout(options.stateDirectory);
-  const token = await writeToken(layout.tokenFile, random);
   const files = new FileLines();
   const logs = new PodLogs(files);
   const deps = { client, clock, random, logger };
   const extensions = localLogs({ ...deps, layout, logs });
-  const served = withExtensions(api, extensions);
+  const extended = withExtensions(api, extensions);
+  const authorized = bearerCheck(state.credentials.token);
   const front = createFront({
     api,
     clock,
     models: createModels(clientLibraryModels()),
-    authorized: bearerCheck(token),
+    authorized,
     user: localUser,
     extensions,
+    podLog: localPodLogs({ client, clock, layout, logs }),
   });
-  const upgrades = portForward({ authorized: bearerCheck(token), resolve: podPort(client, layout) });
-  const listener = await listen(front, { upgrades });
+  const upgrades = portForward({ authorized, resolve: podPort(client, layout) });
+  const served = await state.serve(front, { upgrades });
 
   const system = await client.of(namespaces).get({ name: "kube-system" });
   const scheduler = createScheduler(deps);
@@ -96,7 +121,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     processes: systemProcesses(options.entry, clock),
     directories: systemDirectories,
     logs,
-    agentEnv: { KRUNTIMES_API_SERVER: listener.url, KRUNTIMES_TOKEN_FILE: layout.tokenFile },
+    agentEnv: { KRUNTIMES_API_SERVER: served.url, KRUNTIMES_TOKEN_FILE: layout.tokenFile },
   });
   await Promise.all([
     node.start(ending.signal),
@@ -108,15 +133,17 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   return {
     client,
     api,
-    url: listener.url,
+    url: served.url,
+    kubeconfig: served.kubeconfig,
     node,
     logs,
     async stop() {
       ending.abort();
       await Promise.all([scheduler.stop(), controllers.stop(), replicaSets.stop(), node.stop()]);
-      await listener.close();
+      await served.close();
       api.close();
       files.close();
+      state.release();
     },
   };
 }

@@ -20,6 +20,9 @@ export interface Database {
   close(): void;
 }
 
+/** Calls back when everything that is under way in this turn of the event loop has happened. */
+export const soon = (fn: () => void): void => void setImmediate(fn);
+
 /** Form of the file; a later form gets the next number. */
 const formatVersion = 1;
 

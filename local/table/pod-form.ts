@@ -18,11 +18,17 @@ export const podForm: TableForm = {
     column("Readiness Gates", "Conditions beyond the containers' that hold, of all.", { wide: true }),
   ],
   cells(pod, now) {
-    const statuses = items(pod, "status.containerStatuses");
+    // Sidecars are init containers that are restarted; they count as containers.
+    const sidecars = items(pod, "spec.initContainers").filter(({ restartPolicy }) => restartPolicy === "Always");
+    const isSidecar = (status: JsonObject) => sidecars.some(({ name }) => name === status.name);
+    const statuses = [
+      ...items(pod, "status.containerStatuses"),
+      ...items(pod, "status.initContainerStatuses").filter(isSidecar),
+    ];
     const ready = statuses.filter((status) => status.ready === true && stateOf(status, "running") !== undefined);
     return [
       pod.metadata.name,
-      `${ready.length}/${items(pod, "spec.containers").length}`,
+      `${ready.length}/${items(pod, "spec.containers").length + sidecars.length}`,
       status(pod, statuses, ready.length > 0),
       restarts(statuses, now),
       age(pod.metadata.creationTimestamp, now),
