@@ -1,0 +1,43 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { decodeCursor, encodeCursor, podKey, start, startCursor } from "./cursor.ts";
+
+test("a cursor leads back to its place, whatever the position of the adapter looks like", () => {
+  const at = fc.record({
+    pod: fc.uuid().map(podKey),
+    position: fc.oneof(fc.nat().map(String), fc.string({ minLength: 1, maxLength: 60, unit: "binary" })),
+  });
+  const place = fc.record(
+    { attempt: fc.integer({ min: 1, max: 100 }), seq: fc.nat(), at },
+    { requiredKeys: ["attempt", "seq"] },
+  );
+  fc.assert(
+    fc.property(fc.uuid(), place, (run, one) => {
+      const isText = one.at === undefined || one.at.position.isWellFormed();
+      if (isText) expect(decodeCursor(run, encodeCursor(run, one))).toEqual(one);
+    }),
+  );
+});
+
+test("the beginning has the same cursor for every Run", () => {
+  expect(encodeCursor("any", start)).toBe(startCursor);
+  expect(decodeCursor("other", startCursor)).toEqual(start);
+});
+
+test("a cursor is short, because every record carries one", () => {
+  const place = { attempt: 1, seq: 1000, at: { pod: podKey("x"), position: "123456789" } };
+  expect(encodeCursor("run", place).length).toBeLessThan(50);
+});
+
+const bad: Record<string, { cursor: string; code: number }> = {
+  "no cursor at all": { cursor: "hello", code: 400 },
+  "another version": { cursor: "2-00000000-1-1", code: 400 },
+  "a place without a number": { cursor: "1-00000000-x-1", code: 400 },
+  "a broken position": { cursor: encodeCursor("run", { attempt: 1, seq: 1 }).concat("-00000000-%zz"), code: 400 },
+  "the cursor of another Run": { cursor: encodeCursor("other", { attempt: 1, seq: 1 }), code: 410 },
+  "something long": { cursor: `1-00000000-1-1-00000000-${"9".repeat(5000)}`, code: 400 },
+};
+
+test.each(Object.entries(bad))("refused: %s", (_, { cursor, code }) => {
+  expect(() => decodeCursor("run", cursor)).toThrowError(expect.objectContaining({ code }));
+});

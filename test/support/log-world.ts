@@ -1,0 +1,180 @@
+import type { Run, RunStatus } from "#api/kinds/run.ts";
+import { encodeRecord, type LogRecord } from "#api/log-record.ts";
+import { timestamp } from "#api/time.ts";
+import type { LogItem } from "#extension-api/logs/items.ts";
+import { type AgentLogs, LogUnavailableError, PodGoneError, type Runs } from "#extension-api/logs/ports.ts";
+import { parseLogQuery } from "#extension-api/logs/query.ts";
+import {
+  createLogService,
+  defaultLimits,
+  type LogService,
+  type LogServiceLimits,
+} from "#extension-api/logs/service.ts";
+import { failure, StatusError } from "#kube/transport.ts";
+import { VirtualClock } from "#kube/virtual-clock.ts";
+import { FileLog, type LogFile } from "#local/logs/agent-log.ts";
+
+export const namespace = "default";
+
+/** Output of one agent, in memory. */
+export class MemoryPod {
+  readonly uid: string;
+  readonly listeners = new Set<() => void>();
+  /** Files that readers have open. */
+  open = 0;
+  #parts: Buffer[] = [];
+
+  constructor(uid: string) {
+    this.uid = uid;
+  }
+
+  get bytes(): Buffer {
+    if (this.#parts.length > 1) this.#parts = [Buffer.concat(this.#parts)];
+    return this.#parts[0] ?? Buffer.alloc(0);
+  }
+
+  /** Appends what the agent prints; `text` ends its lines itself. */
+  print(text: string | Uint8Array): void {
+    this.#parts.push(Buffer.from(text as string));
+    for (const listener of [...this.listeners]) listener();
+  }
+
+  /** Removes the oldest bytes, as rotation does. */
+  replace(text: string): void {
+    this.#parts = [Buffer.from(text)];
+  }
+
+  file(): LogFile {
+    this.open++;
+    return {
+      size: () => this.bytes.length,
+      read: async (from, to) => this.bytes.subarray(from, to),
+      close: () => {
+        this.open--;
+      },
+    };
+  }
+}
+
+/** Runs and agents' logs in memory under the real service and the real reader of log files. */
+export class LogWorld {
+  readonly clock = new VirtualClock();
+  readonly pods = new Map<string, MemoryPod>();
+  readonly service: LogService;
+  /** While set, logs cannot be opened. */
+  unavailable = false;
+  /** Observers of Runs that are registered. */
+  observers = 0;
+  readonly #runs = new Map<string, Run>();
+  readonly #observers = new Map<string, Set<(run: Run | undefined) => void>>();
+
+  constructor(limits: LogServiceLimits = defaultLimits) {
+    const runs: Runs = {
+      get: async (_, name) => {
+        const run = this.#runs.get(name);
+        if (run === undefined) throw new StatusError(failure(404, "NotFound", `runs.kruntimes.io "${name}" not found`));
+        return structuredClone(run);
+      },
+      observe: (_, name, onChange) => {
+        const observers = this.#observers.get(name) ?? new Set();
+        this.#observers.set(name, observers);
+        observers.add(onChange);
+        this.observers++;
+        onChange(this.#runs.get(name));
+        return () => {
+          if (observers.delete(onChange)) this.observers--;
+        };
+      },
+    };
+    const logs: AgentLogs = {
+      open: async ({ name, uid }) => {
+        if (this.unavailable) throw new LogUnavailableError("the node does not answer");
+        const pod = this.pods.get(name);
+        if (pod === undefined || (uid !== undefined && uid !== pod.uid)) throw new PodGoneError(`Pod ${name} is gone`);
+        const files = { open: () => pod.file(), pipesDrained: async () => {} };
+        const onGrowth = (fn: () => void) => {
+          pod.listeners.add(fn);
+          return () => pod.listeners.delete(fn);
+        };
+        return new FileLog({ podUid: pod.uid, path: name, files, onGrowth });
+      },
+    };
+    this.service = createLogService({ runs, logs, clock: this.clock }, limits);
+  }
+
+  /** A Pod with that name; its UID is made from the name. */
+  pod(name: string): MemoryPod {
+    const pod = this.pods.get(name) ?? new MemoryPod(`uid-of-${name}`);
+    this.pods.set(name, pod);
+    return pod;
+  }
+
+  /** Creates a Run or replaces its status. */
+  run(name: string, status: RunStatus = { phase: "Pending" }, uid = `run-${name}`): void {
+    const creationTimestamp = timestamp(this.clock.now());
+    const run = { metadata: { name, namespace, uid, creationTimestamp }, spec: { runtime: "bash" }, status };
+    this.#runs.set(name, run);
+    for (const observer of [...(this.#observers.get(name) ?? [])]) observer(structuredClone(run));
+  }
+
+  /** The status of a Run that is on a Pod. */
+  on(pod: string, more: Partial<RunStatus> = {}): RunStatus {
+    return { phase: "Running", attempt: 1, assignedPod: pod, assignedPodUID: this.pod(pod).uid, ...more };
+  }
+
+  deleteRun(name: string): void {
+    this.#runs.delete(name);
+    for (const observer of [...(this.#observers.get(name) ?? [])]) observer(undefined);
+  }
+
+  /** The line of one record. */
+  line(run: string, seq: number, message: string, more: Partial<LogRecord> = {}): string {
+    const time = timestamp(this.clock.now());
+    return encodeRecord({ run: `run-${run}`, attempt: 1, seq, time, stream: "stdout", message, ...more });
+  }
+
+  snapshot(name: string, query: Record<string, string> = {}) {
+    return this.service.snapshot({
+      namespace,
+      name,
+      query: parseLogQuery(query),
+      signal: new AbortController().signal,
+    });
+  }
+
+  async follow(name: string, query: Record<string, string> = {}): Promise<Followed> {
+    const leaving = new AbortController();
+    const asked = parseLogQuery({ follow: "true", ...query });
+    return new Followed(await this.service.follow({ namespace, name, query: asked, signal: leaving.signal }), leaving);
+  }
+}
+
+/** A stream that somebody reads. */
+export class Followed {
+  readonly #items: AsyncIterator<LogItem>;
+  readonly #leaving: AbortController;
+
+  constructor(items: AsyncIterable<LogItem>, leaving: AbortController) {
+    this.#items = items[Symbol.asyncIterator]();
+    this.#leaving = leaving;
+  }
+
+  /** The next item; undefined at the end. */
+  async next() {
+    const { done, value } = await this.#items.next();
+    return done ? undefined : value;
+  }
+
+  /** Everything to the end of the stream. */
+  async rest() {
+    const items = [];
+    for (let item = await this.next(); item !== undefined; item = await this.next()) items.push(item);
+    return items;
+  }
+
+  /** Goes away, as a caller whose connection closes. */
+  async leave(): Promise<void> {
+    this.#leaving.abort();
+    await this.#items.return?.();
+  }
+}
