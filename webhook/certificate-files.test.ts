@@ -11,8 +11,9 @@ import { expiryOf, followKeyPair, readKeyPair } from "./certificate-files.ts";
 
 let directory: string;
 let files: { cert: string; key: string };
-const stop = new AbortController();
+let stop: AbortController;
 beforeEach(async () => {
+  stop = new AbortController();
   directory = await mkdtemp(join(tmpdir(), "certificate-"));
   files = { cert: join(directory, "tls.crt"), key: join(directory, "tls.key") };
 });
