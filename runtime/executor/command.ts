@@ -1,12 +1,13 @@
 /** `kruntimes executor`: flags to options. */
 import { parseArgs } from "node:util";
 import { type ExecutorOptions, runExecutor } from "#runtime/executor/main.ts";
+import { containerEnvironment } from "#runtime/injector/kept-variables.ts";
 
 const interpreters = ["bash", "python", "node"] as const;
 
 /** Runs until the process is told to end. */
 export async function main(args: readonly string[]): Promise<void> {
-  await runExecutor(parseFlags(args));
+  await runExecutor({ ...parseFlags(args), containerEnv: containerEnvironment(process.env) });
 }
 
 /**
