@@ -1,0 +1,4 @@
+# DNS of the test cluster.
+FROM scratch
+COPY coredns /coredns
+ENTRYPOINT ["/coredns"]
