@@ -1,7 +1,9 @@
 import { parse } from "yaml";
 import { badRequest, unsupportedMediaType } from "#local/apiserver/errors.ts";
+import { decodeProtobuf, UnknownMessageError } from "./protobuf/decode.ts";
+import { WireError } from "./protobuf/wire.ts";
 
-/** Media types of bodies that are read before anybody knows what they are about. */
+/** Media types of bodies that are read for every kind. */
 const bodyTypes = ["application/json", "application/yaml"];
 
 /**
@@ -10,8 +12,10 @@ const bodyTypes = ["application/json", "application/yaml"];
  * @param contentType media type without parameters
  * @throws StatusError 400 for text that cannot be read, 415 for another type
  */
-export function readBody(method: string, text: string, contentType: string): unknown {
-  if (text === "") return undefined;
+export function readBody(method: string, bytes: Buffer, contentType: string): unknown {
+  if (bytes.length === 0) return undefined;
+  if (contentType === "application/vnd.kubernetes.protobuf" && method !== "PATCH") return readProtobuf(bytes);
+  const text = bytes.toString("utf8");
   // Patches are JSON whatever they are called; which of them are taken is the verb's business.
   if (method === "PATCH") return contentType === "application/apply-patch+yaml" ? readYaml(text) : readJson(text);
   switch (contentType) {
@@ -29,6 +33,16 @@ function readJson(text: string): unknown {
     return JSON.parse(text);
   } catch (error) {
     throw badRequest(`the body is no JSON: ${whyOf(error)}`);
+  }
+}
+
+function readProtobuf(bytes: Buffer): unknown {
+  try {
+    return decodeProtobuf(bytes);
+  } catch (error) {
+    if (error instanceof WireError) throw badRequest(`the body is no protobuf of Kubernetes: ${error.message}`);
+    if (!(error instanceof UnknownMessageError)) throw error;
+    throw unsupportedMediaType(bodyTypes, `${error.message} is not read as protobuf here`);
   }
 }
 

@@ -31,18 +31,19 @@ async function call(path: string, options?: Call): Promise<{ code: number; text:
   return { code: incoming.statusCode ?? 0, text, incoming };
 }
 
-const echo: HttpHandler = async ({ signal, ...asked }) => jsonAnswer(201, { ...asked, aborted: signal.aborted });
+const echo: HttpHandler = async ({ signal, body, ...asked }) =>
+  jsonAnswer(201, { ...asked, body: body.toString("latin1"), aborted: signal.aborted });
 
 test("a request arrives with method, path, query, headers and body", async () => {
   listener = await listen(echo);
   const headers = { "content-type": "text/x", "x-two": "2" };
-  const answer = await call("/a%2Fb/c?limit=5&watch", { method: "PATCH", body: "text", headers });
+  const answer = await call("/a%2Fb/c?limit=5&watch", { method: "PATCH", body: "t\u00e4xt", headers });
   expect(answer.code).toBe(201);
   expect(JSON.parse(answer.text)).toMatchObject({
     method: "PATCH",
     path: "/a%2Fb/c",
     query: { limit: "5", watch: "" },
-    body: "text",
+    body: Buffer.from("t\u00e4xt").toString("latin1"),
     headers,
     aborted: false,
   });

@@ -87,8 +87,8 @@ function headersOf({ headers }: IncomingMessage): Record<string, string | undefi
   );
 }
 
-/** The text of a body; undefined when it is larger than the API takes. */
-async function readBody(incoming: IncomingMessage): Promise<string | undefined> {
+/** The bytes of a body; undefined when it is larger than the API takes. */
+async function readBody(incoming: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of incoming) {
@@ -97,7 +97,7 @@ async function readBody(incoming: IncomingMessage): Promise<string | undefined> 
     if (size > maxBodyBytes) return undefined;
     chunks.push(bytes);
   }
-  return Buffer.concat(chunks).toString("utf8");
+  return Buffer.concat(chunks);
 }
 
 async function send(answer: HttpAnswer, response: ServerResponse, gone: AbortSignal): Promise<void> {

@@ -8,8 +8,8 @@ export interface HttpRequest {
   readonly query: Readonly<Record<string, string>>;
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** `""` where there is none. */
-  readonly body: string;
+  /** Empty where there is none. */
+  readonly body: Buffer;
   /** Aborted when the caller has gone. */
   readonly signal: AbortSignal;
 }
