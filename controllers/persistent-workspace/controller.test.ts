@@ -138,8 +138,9 @@ test("the TTL counts from the end of the last Run, which becomes lastUsedTime on
   await workspace({ ttlSecondsAfterUnused: 100 });
   await plane.elapse(50_000);
   await run("r");
+  await plane.elapse(1000);
   expect((await read())?.status).toMatchObject({ activeRuns: 1 });
-  await plane.elapse(200_000);
+  await plane.elapse(199_000);
   expect(await phase()).toBe("Bound");
   await endRun("r");
   const ended = timestamp(plane.clock.now());
@@ -202,6 +203,41 @@ test("a Pod whose ReplicaSet becomes known last is bound then", async () => {
   expect(await phase()).toBe("Pending");
   await plane.elapse(10_000);
   expect(await phase()).toBe("Bound");
+});
+
+test("a Run that is over within a second costs the workspace one write, the last use", async () => {
+  await pod("p", await pool());
+  await workspace();
+  plane.api.counters.reset();
+  await run("short");
+  await plane.elapse(300);
+  await endRun("short");
+  const ended = timestamp(plane.clock.now());
+  await plane.elapse(10_000);
+  expect((await read())?.status).toMatchObject({ activeRuns: 0, lastUsedTime: ended });
+  expect(plane.api.counters.writes("persistentworkspaces.kruntimes.io")).toBe(1);
+});
+
+test("a Run that was deleted while it was active has used the workspace until then", async () => {
+  await pod("p", await pool());
+  await workspace();
+  await run("short");
+  await plane.elapse(300);
+  await plane.client.of(runs).delete({ name: "short", namespace });
+  const ended = timestamp(plane.clock.now());
+  await plane.elapse(10_000);
+  expect((await read())?.status?.lastUsedTime).toBe(ended);
+});
+
+test("a use that goes on in short steps is noticed after a second", async () => {
+  await pod("p", await pool());
+  await workspace();
+  for (let n = 0; n < 4; n++) {
+    await run(`step-${n}`);
+    await plane.elapse(400);
+    await endRun(`step-${n}`);
+  }
+  expect((await read())?.status).toMatchObject({ activeRuns: 1 });
 });
 
 test("Retain keeps it for ever, and an explicit deletion still removes its data", async () => {

@@ -4,6 +4,7 @@ import { keyOf } from "#api/meta.ts";
 import { persistentWorkspaces } from "#api/resources.ts";
 import { isTerminal } from "#api/runs.ts";
 import { withStatus } from "#api/status.ts";
+import { parseTime } from "#api/time.ts";
 import type { ControllerDeps, Informers } from "#controllers/informers.ts";
 import { hasEnded, isDeleting, isDraining, isReady } from "#controllers/pods.ts";
 import { type Pod, pods, type ReplicaSet } from "#kube/builtin.ts";
@@ -21,23 +22,21 @@ import {
 } from "#machines/persistent-workspace.ts";
 import { LastUse } from "./last-use.ts";
 import { nextDeadline, observe, type Seen } from "./observe.ts";
-
-/** The number of active Runs follows at most this often. */
-const usageIntervalMs = 5000;
+import { UsagePace } from "./usage-pace.ts";
 
 /** Binds workspaces, fences them by the UID of their Pod, follows their use, and has them cleaned up. */
 export function createPersistentWorkspace(deps: ControllerDeps, informers: Informers): Controller {
   const { client, clock } = deps;
   const workspaceClient = client.of(persistentWorkspaces);
   const podClient = client.of(pods);
-  const usageWritten = new Map<string, number>();
+  const pace = new UsagePace();
   const lastUse = new LastUse();
   const controller = createController({ name: "persistent-workspace", reconcile, workers: 4, ...deps });
 
   informers.workspaces.onChange((old, next) => {
     if (next !== undefined) controller.enqueue(keyOf(next));
     else if (old !== undefined) {
-      usageWritten.delete(old.metadata.uid ?? "");
+      pace.forget(old.metadata.uid ?? "");
       lastUse.forget(keyOf(old));
     }
   });
@@ -50,7 +49,10 @@ export function createPersistentWorkspace(deps: ControllerDeps, informers: Infor
     if (wasActive === isActive && old !== undefined) return;
     const key = `${run.metadata.namespace}/${run.spec.workspace.name}`;
     const exists = informers.workspaces.get(key) !== undefined;
-    if (next !== undefined && !isActive && (exists || !informers.workspaces.synced())) lastUse.note(key, next);
+    if (!isActive && (exists || !informers.workspaces.synced())) {
+      // One that was deleted before it had ended has ended now.
+      lastUse.note(key, parseTime(run.status?.completionTime) ?? clock.now());
+    }
     if (exists) controller.enqueue(key);
   });
   // Runs may be listed before workspaces are, and may have ended in workspaces that went long ago.
@@ -96,6 +98,7 @@ export function createPersistentWorkspace(deps: ControllerDeps, informers: Infor
     if (workspace === undefined) return undefined;
     const { namespace, uid = "" } = workspace.metadata;
     const runtime = `${namespace}/${workspace.spec.runtime}`;
+    const activeRuns = informers.runs.byIndex("workspace", key).length;
     const status: PersistentWorkspaceStatus = workspace.status ?? { phase: "Pending" };
     const seen: Seen = {
       workspace,
@@ -105,9 +108,9 @@ export function createPersistentWorkspace(deps: ControllerDeps, informers: Infor
           ? informers.pods.byIndex("runtime", runtime).filter(isCandidate).filter(isOfPool)
           : [],
       podNamed: (name) => informers.pods.get(`${namespace}/${name}`),
-      activeRuns: informers.runs.byIndex("workspace", key).length,
+      activeRuns,
       lastCompletion: lastUse.of(key, status),
-      usageDue: (usageWritten.get(uid) ?? Number.NEGATIVE_INFINITY) + usageIntervalMs,
+      usageDue: activeRuns > 0 ? pace.due(uid, clock.now()) : 0,
     };
     if (observe(seen, status, clock.now())?.type !== "LOSE") return seen;
     // Lost is for ever, so the Pod is read as it is now.
@@ -142,7 +145,7 @@ export function createPersistentWorkspace(deps: ControllerDeps, informers: Infor
 
   async function persist({ workspace }: Seen, status: PersistentWorkspaceStatus): Promise<void> {
     const { uid = "" } = workspace.metadata;
-    if (status.activeRuns !== workspace.status?.activeRuns) usageWritten.set(uid, clock.now());
+    if (status.activeRuns !== workspace.status?.activeRuns) pace.wrote(uid, status.activeRuns ?? 0, clock.now());
     informers.workspaces.noteWrite(await workspaceClient.update(withStatus(workspace, status), "status"));
   }
 

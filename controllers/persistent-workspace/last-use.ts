@@ -1,5 +1,4 @@
 import type { PersistentWorkspaceStatus } from "#api/kinds/persistent-workspace.ts";
-import type { Run } from "#api/kinds/run.ts";
 import { parseTime } from "#api/time.ts";
 
 /**
@@ -9,10 +8,9 @@ import { parseTime } from "#api/time.ts";
 export class LastUse {
   readonly #ends = new Map<string, number>();
 
-  /** Takes note of a Run that has ended. */
-  note(workspace: string, { status }: Run): void {
-    const completed = parseTime(status?.completionTime) ?? 0;
-    if (completed > (this.#ends.get(workspace) ?? 0)) this.#ends.set(workspace, completed);
+  /** @param end of a Run, milliseconds since the epoch */
+  note(workspace: string, end: number): void {
+    if (end > (this.#ends.get(workspace) ?? 0)) this.#ends.set(workspace, end);
   }
 
   /**

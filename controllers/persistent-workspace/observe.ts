@@ -16,7 +16,7 @@ export interface Seen {
   podNamed(name: string): Pod | undefined;
   /** Runs that refer to the workspace and have not ended. */
   readonly activeRuns: number;
-  /** Latest completionTime of the Runs that refer to it, milliseconds since the epoch. */
+  /** Latest end of a Run that referred to it since it was bound, milliseconds since the epoch. */
   readonly lastCompletion: number | undefined;
   /** When the number of active Runs may be written again, milliseconds since the epoch. */
   readonly usageDue: number;
@@ -143,7 +143,7 @@ function usage(seen: Seen, status: PersistentWorkspaceStatus, now: number): Pers
   if (activeRuns > 0) return activeRuns === written || now < usageDue ? undefined : { type: "USE", activeRuns, now };
   const recorded = parseTime(status.lastUsedTime) ?? 0;
   if (written === 0 && (lastCompletion ?? 0) <= recorded) return undefined;
-  // Runs that were deleted while they were active leave no completionTime: then they ended now.
+  // Runs that were deleted while no controller was there leave no completionTime: then they ended now.
   const since = Math.max(lastCompletion ?? now, recorded);
   if (now < unusedSince(seen, status, now)) return undefined;
   return { type: "UNUSED", lastUsedTime: timestamp(since), now };
