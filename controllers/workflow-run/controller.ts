@@ -13,11 +13,12 @@ import { orNothing } from "#kube/or-nothing.ts";
 import { after, done, type Outcome } from "#kube/outcome.ts";
 import type { ResourceClient } from "#kube/resource.ts";
 import { isAlreadyExists, isConflict, isNotFound, StatusError } from "#kube/transport.ts";
+import { clip } from "#machines/lib/text.ts";
 import { isChildOf } from "#workflows/child-meta.ts";
 import { childWorkspace } from "#workflows/child-workspace.ts";
 import { memberOf } from "#workflows/values.ts";
 import { advance, type Effect } from "./advance.ts";
-import { followUps } from "./follow-ups.ts";
+import { followUps, isUnasked, lacksTtl } from "./follow-ups.ts";
 import { buildRun, type JobContext, workspaceNameOf } from "./job-context.ts";
 import { timeoutDeadline } from "./observe-run.ts";
 import { neverClaimed, sightingDelayMs } from "./observe-step.ts";
@@ -53,10 +54,7 @@ export function createWorkflowRunController(
 
   informers.workflowRuns.onChange((old, next) => {
     if (next !== undefined) controller.enqueue(keyOf(next));
-    else if (old?.metadata.uid !== undefined) {
-      memories.delete(old.metadata.uid);
-      sources.forget(old.metadata.uid);
-    }
+    else if (old?.metadata.uid !== undefined) forget(old.metadata.uid);
   });
   informers.runs.onChange((old, next) => wakeOwner(next ?? old));
   informers.workspaces.onChange((old, next) => wakeOwner(next ?? old));
@@ -73,6 +71,11 @@ export function createWorkflowRunController(
   function wakeOwner(child: KubeObject | undefined): void {
     const owner = child?.metadata.ownerReferences?.find((reference) => reference.controller);
     if (owner?.kind === workflowRuns.kind) controller.enqueue(`${child?.metadata.namespace}/${owner.name}`);
+  }
+
+  function forget(uid: string): void {
+    memories.delete(uid);
+    sources.forget(uid);
   }
 
   function memoryOf(uid: string): Memory {
@@ -109,7 +112,10 @@ export function createWorkflowRunController(
     const { uid = "" } = run.metadata;
     const ownRuns = informers.runs.byIndex("owner", uid);
     const ownWorkspaces = informers.workspaces.byIndex("owner", uid);
-    if (hasEnded(run.status?.phase) && ownRuns.length === 0 && ownWorkspaces.length === 0) return undefined;
+    if (hasEnded(run.status?.phase) && !ownRuns.some(isUnasked) && !ownWorkspaces.some(lacksTtl)) {
+      forget(uid);
+      return undefined;
+    }
     const memory = memoryOf(uid);
     for (const child of ownRuns) {
       const childUid = child.metadata.uid ?? "";
@@ -191,11 +197,14 @@ export function createWorkflowRunController(
     }
   }
 
+  /** The WorkflowRun with the status that this pass has stored. */
+  const stored = ({ run }: Seen): WorkflowRun => informers.workflowRuns.get(keyOf(run)) ?? run;
+
   /** The Run of a step as the status that was just stored names it. */
   function plannedRun(seen: Seen, jobId: string, stepName: string): Run | undefined {
-    const stored = informers.workflowRuns.get(keyOf(seen.run)) ?? seen.run;
-    const context = contextOf({ ...seen, run: stored }, jobId);
-    const job = memberOf(stored.status?.jobs, jobId);
+    const run = stored(seen);
+    const context = contextOf({ ...seen, run }, jobId);
+    const job = memberOf(run.status?.jobs, jobId);
     const plan = context?.job.steps.find(({ name }) => name === stepName);
     const step = job?.steps?.find(({ name }) => name === stepName);
     if (context === undefined || job === undefined || plan === undefined || step === undefined) return undefined;
@@ -244,7 +253,8 @@ export function createWorkflowRunController(
 
   async function cancel(run: Run, seen: Seen): Promise<void> {
     if (run.spec.termination !== undefined) return;
-    const message = seen.run.status?.message ?? `WorkflowRun ${seen.run.metadata.name} needs it no longer`;
+    const why = stored(seen).status?.message ?? `WorkflowRun ${seen.run.metadata.name} needs it no longer`;
+    const message = clip(why, maxTerminationMessage);
     const patch = { metadata: { uid: run.metadata.uid }, spec: { termination: { mode: "Immediate", message } } };
     await patchChild(runClient, informers.runs, run, patch);
   }
@@ -291,6 +301,9 @@ export function createWorkflowRunController(
 
   return controller;
 }
+
+/** Bound of `spec.termination.message` of a Run. */
+const maxTerminationMessage = 1024;
 
 interface FollowUp {
   readonly type: "followUp";

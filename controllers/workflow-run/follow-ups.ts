@@ -15,6 +15,14 @@ export interface FollowUps {
   readonly unneeded: readonly PersistentWorkspace[];
 }
 
+/** It may still be at work, and was not asked to end. */
+export const isUnasked = ({ spec, status, metadata }: Run): boolean =>
+  !isTerminal(status?.phase) && metadata.deletionTimestamp === undefined && spec.termination === undefined;
+
+/** It would stay for ever. */
+export const lacksTtl = ({ spec, metadata }: PersistentWorkspace): boolean =>
+  spec.ttlSecondsAfterUnused === undefined && metadata.deletionTimestamp === undefined;
+
 export function followUps(seen: Seen, status: WorkflowRunStatus): FollowUps {
   const wanted = new Set<string>();
   for (const job of Object.values(status.jobs ?? {})) {
@@ -24,8 +32,7 @@ export function followUps(seen: Seen, status: WorkflowRunStatus): FollowUps {
   for (const found of seen.runs.values()) {
     if (found.kind !== "ours") continue;
     const { object } = found;
-    if (isTerminal(object.status?.phase) || object.metadata.deletionTimestamp !== undefined) continue;
-    if (object.spec.termination === undefined && !wanted.has(object.metadata.name)) abandoned.push(object);
+    if (isUnasked(object) && !wanted.has(object.metadata.name)) abandoned.push(object);
   }
   const unneeded: PersistentWorkspace[] = [];
   for (const found of seen.workspaces.values()) {
@@ -33,9 +40,7 @@ export function followUps(seen: Seen, status: WorkflowRunStatus): FollowUps {
     const { object } = found;
     const job = status.jobs?.[object.metadata.labels?.[labels.job] ?? ""];
     const isOver = job === undefined ? hasEnded(status.phase) : hasEnded(job.phase);
-    if (isOver && object.spec.ttlSecondsAfterUnused === undefined && object.metadata.deletionTimestamp === undefined) {
-      unneeded.push(object);
-    }
+    if (isOver && lacksTtl(object)) unneeded.push(object);
   }
   return { abandoned, unneeded };
 }

@@ -2,10 +2,10 @@
 export const maxMessageLength = 4096;
 
 /** A message that fits its field: its beginning, with a mark when something was cut off. */
-export function clip(message: string): string {
-  if (message.length <= maxMessageLength) return message;
+export function clip(message: string, length = maxMessageLength): string {
+  if (message.length <= length) return message;
   // Not between the two halves of a surrogate pair: the API server refuses text that is no UTF-8.
-  return `${message.slice(0, maxMessageLength - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
+  return `${message.slice(0, length - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
 }
 
 /** The first line, with a mark when more follows: for texts that quote another one. */

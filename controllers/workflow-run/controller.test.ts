@@ -1,0 +1,74 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
+import type { Run } from "#api/kinds/run.ts";
+import { persistentWorkspaces, runs, runtimes, workflowRuns } from "#api/resources.ts";
+import type { FaultRequest } from "#local/apiserver/index.ts";
+import { ControlPlane } from "#test/integration/support/control-plane.ts";
+import { childWorkspaceName } from "#workflows/child-workspace.ts";
+import { createWorkflowRunController } from "./index.ts";
+
+const namespace = "default";
+let plane: ControlPlane;
+beforeEach(async () => {
+  plane = new ControlPlane();
+  await plane.create(runtimes, {
+    metadata: { name: "bash", namespace },
+    spec: { template: { spec: { containers: [{ name: "runtime", image: "x" }] } } },
+  });
+  await plane.start((deps, informers) => [createWorkflowRunController(deps, informers, { workspaceTtlSeconds: 60 })]);
+});
+afterEach(() => plane.stop());
+
+async function start(): Promise<void> {
+  const steps = [{ name: "test", run: "true" }];
+  await plane.create(workflowRuns, {
+    metadata: { name: "ci", namespace },
+    spec: { jobs: { build: { "runs-on": "bash", steps } } },
+  });
+}
+
+const job = async () => (await plane.find(workflowRuns, "ci"))?.status?.jobs?.build;
+const step = async () => (await job())?.steps?.[0];
+
+async function child(): Promise<Run | undefined> {
+  const name = (await step())?.runName;
+  const found = name === undefined ? undefined : await plane.find(runs, name);
+  return found?.metadata.ownerReferences === undefined ? undefined : found;
+}
+
+const isCreation = ({ verb, resource }: FaultRequest, of: { plural: string }) =>
+  verb === "create" && resource.startsWith(`${of.plural}.`);
+
+test("a Run whose name somebody else takes while it is created again gets the next name", async () => {
+  await start();
+  await plane.until(async () => (await child()) !== undefined);
+  const name = (await step())?.runName ?? "";
+  await plane.client.of(runs).delete({ name, namespace });
+  await plane.client.of(runs).create({
+    metadata: { name, namespace },
+    spec: { runtime: "bash", source: { inline: "true" } },
+  });
+  await plane.until(async () => (await child()) !== undefined, 10_000);
+  expect(await step()).toMatchObject({ phase: "Running", collision: 1 });
+  expect((await plane.find(runs, name))?.metadata.ownerReferences).toBeUndefined();
+});
+
+test("no Run is created in a workspace that belongs to somebody else, however late it is found out", async () => {
+  const named: unknown[] = [];
+  plane.api.faults.onRequest = (request) => {
+    if (isCreation(request, runs)) named.push((request.body as Run).spec.workspace?.name);
+    return isCreation(request, persistentWorkspaces) && delays-- > 0 ? { kind: "delay", ms: 100 } : undefined;
+  };
+  let delays = 1;
+  await start();
+  await plane.until(() => delays === 0);
+  const owner = await plane.find(workflowRuns, "ci");
+  if (owner === undefined) throw new Error("no WorkflowRun");
+  const taken = childWorkspaceName({ owner, job: { id: "build", runsOn: "bash" }, jobAttempt: 1 });
+  const theirs: PersistentWorkspace = { metadata: { name: taken, namespace }, spec: { runtime: "bash" } };
+  await plane.client.of(persistentWorkspaces).create(theirs);
+  await plane.until(async () => (await child()) !== undefined, 60_000);
+  expect(await job()).toMatchObject({ phase: "Running", collision: 1 });
+  expect(named).toHaveLength(1);
+  expect(named).not.toContain(taken);
+});
