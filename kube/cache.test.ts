@@ -231,6 +231,25 @@ const writes: Record<string, { run: (c: ReturnType<typeof setup>) => void; want:
     },
     want: "9",
   },
+  "what a write has replaced does not come back, however late the watch is": {
+    run: ({ cache, clock, relist }) => {
+      relist(thing("a", "3"));
+      cache.noteWrite(thing("a", "5"), "3");
+      cache.upsert(thing("a", "2"));
+      cache.upsert(thing("a", "3"));
+      clock.advance(60_000);
+    },
+    want: "5",
+  },
+  "a write that replaced another version than the visible one may be old news: what was visible wins after ten seconds":
+    {
+      run: ({ cache, clock, relist }) => {
+        relist(thing("a", "8"));
+        cache.noteWrite(thing("a", "5"), "3");
+        clock.advance(10_000);
+      },
+      want: "8",
+    },
   "a deletion that the watch shows counts at once": {
     run: ({ cache }) => {
       cache.upsert(thing("a", "1"));
@@ -298,6 +317,10 @@ test("a deletion of another uid marks nothing", () => {
 const step = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant("foreign write" as const), name: fc.constantFrom("a", "b") }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant("local write" as const), name: fc.constantFrom("a", "b") }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant("conditional write" as const), name: fc.constantFrom("a", "b") }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("foreign delete" as const), name: fc.constantFrom("a", "b") }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("local delete" as const), name: fc.constantFrom("a", "b") }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant("watch event" as const) }) },
@@ -339,6 +362,11 @@ test("whatever the order of writes, answers, watch events and lists: the cache e
         else if (what === "local write") {
           const written = write(name);
           answers.push(() => cache.noteWrite(written));
+        } else if (what === "conditional write") {
+          const basis = cache.get(`ns/${name}`)?.metadata.resourceVersion;
+          if (basis === undefined || server.get(name)?.metadata.resourceVersion !== basis) continue; // a conflict
+          const written = write(name);
+          answers.push(() => cache.noteWrite(written, basis));
         } else if (what === "foreign delete" || what === "local delete") {
           const object = server.get(name);
           if (object === undefined) continue;

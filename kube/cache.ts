@@ -121,12 +121,14 @@ export class Cache<T extends KubeObject, I extends string = string> implements C
   /**
    * Makes the answer of a local create, update or patch visible at once. Call it only for objects that the selectors
    * of this cache choose, or chose before the write: of others no watch event would ever tell the end.
+   *
+   * @param basis the resourceVersion that the write had as its precondition: what it replaced cannot come back then
    */
-  noteWrite(object: T): void {
+  noteWrite(object: T, basis?: string): void {
     const key = keyOf(object);
     const current = this.#objects.get(key);
     const kept = this.#trim(object);
-    if (this.#ledger.noteWrite(key, current, kept)) this.#replace(key, kept);
+    if (this.#ledger.noteWrite(key, current, kept, basis)) this.#replace(key, kept);
   }
 
   /**

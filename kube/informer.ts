@@ -28,7 +28,7 @@ export interface Informer<T extends KubeObject, I extends string = string> exten
   /** Resolves when a started informer has ended: nothing is open and no listener is called any more. */
   stopped(): Promise<void>;
   /** See {@link Cache.noteWrite}. */
-  noteWrite(object: T): void;
+  noteWrite(object: T, basis?: string): void;
   /** See {@link Cache.noteDelete}. */
   noteDelete(object: { metadata: { name: string; namespace?: string; uid?: string } }): void;
   stats(): ReflectorStats;
@@ -62,7 +62,7 @@ export function createInformer<T extends KubeObject, I extends string = never>(
     synced: () => cache.synced(),
     whenSynced: (signal) => cache.whenSynced(signal),
     onChange: (listener) => cache.onChange(listener),
-    noteWrite: (object) => cache.noteWrite(object),
+    noteWrite: (object, basis) => cache.noteWrite(object, basis),
     noteDelete: (object) => cache.noteDelete(object),
   };
 }

@@ -10,6 +10,8 @@ interface Pending<T> {
   /** The version that was visible before; older than all of them. */
   readonly replaced: string | undefined;
   position: WritePosition;
+  /** Whether the watch is certain to show them: no list can have jumped over them. */
+  comes: boolean;
   /** What the watch showed meanwhile, of unknown age; `object` undefined = absent. */
   held?: { object: T | undefined };
   cancel?: Cancel;
@@ -38,6 +40,8 @@ const PASSED_LIMIT = 4096;
  *   else is believed, because the watch that follows repeats our write if the list was before it.
  * - A list that was completed while our write was under way may have jumped over it, so what was visible before may be
  *   newer; it is held back like an event of unknown age.
+ * - If our write replaced the very version that is visible, that one is older for certain: it does not come back, however
+ *   late the watch is.
  * - Whatever was held back by mistake wins after ten seconds, so a wrong guess never lasts.
  */
 export class WriteLedger<T extends KubeObject> {
@@ -58,19 +62,23 @@ export class WriteLedger<T extends KubeObject> {
     this.#adopt = adopt;
   }
 
-  /** A local write was answered with `next`; returns whether to show it. */
-  noteWrite(key: string, current: T | undefined, next: T): boolean {
+  /**
+   * A local write was answered with `next`; returns whether to show it.
+   * @param basis the resourceVersion that the write had as its precondition, if any
+   */
+  noteWrite(key: string, current: T | undefined, next: T, basis?: string): boolean {
     const { uid, resourceVersion: written, deletionTimestamp } = next.metadata;
     if (written === undefined) return true;
     const old = current?.metadata.resourceVersion;
     const before = this.#pending.get(key);
-    const pending: Pending<T> = before ?? { awaited: new Set(), replaced: old, position: 0 };
+    const pending: Pending<T> = before ?? { awaited: new Set(), replaced: old, position: 0, comes: true };
     if (written === old || written === pending.replaced || this.#passed.has(`${key} ${written}`)) return false;
     pending.awaited.add(written);
     pending.position = ++this.#position;
     this.#pending.set(key, pending);
+    if (old === undefined || old !== basis) pending.comes = false;
     const listedLately = this.#clock.monotonic() < this.#listed + LONGEST_CALL_MS;
-    if (before === undefined && listedLately) this.#hold(key, pending, current);
+    if (before === undefined && listedLately && !pending.comes) this.#hold(key, pending, current);
     // A write that was answered after our deletion came before it.
     return !(this.#deleting.has(key) && this.#deleting.get(key) === uid && deletionTimestamp === undefined);
   }
@@ -127,6 +135,8 @@ export class WriteLedger<T extends KubeObject> {
   admitAbsence(key: string, since: WritePosition): boolean {
     const pending = this.#pending.get(key);
     if (pending !== undefined && pending.position > since) {
+      // From before the object was created, or from after its end: then nothing more of it comes.
+      pending.comes = false;
       this.#hold(key, pending, undefined);
       return false;
     }
@@ -162,6 +172,7 @@ export class WriteLedger<T extends KubeObject> {
 
   #hold(key: string, pending: Pending<T>, object: T | undefined): void {
     if (this.#closed) return;
+    if (pending.comes) return; // older, and not needed again
     pending.held = { object };
     pending.cancel ??= this.#clock.after(PATIENCE_MS, () => {
       this.#settle(key);

@@ -146,7 +146,8 @@ export function createPersistentWorkspace(deps: ControllerDeps, informers: Infor
   async function persist({ workspace }: Seen, status: PersistentWorkspaceStatus): Promise<void> {
     const { uid = "" } = workspace.metadata;
     if (status.activeRuns !== workspace.status?.activeRuns) pace.wrote(uid, status.activeRuns ?? 0, clock.now());
-    informers.workspaces.noteWrite(await workspaceClient.update(withStatus(workspace, status), "status"));
+    const written = await workspaceClient.update(withStatus(workspace, status), "status");
+    informers.workspaces.noteWrite(written, workspace.metadata.resourceVersion);
   }
 
   async function run(effect: PersistentWorkspaceEffect, { workspace }: Seen): Promise<void> {
@@ -177,7 +178,7 @@ export function createPersistentWorkspace(deps: ControllerDeps, informers: Infor
       const patch = { metadata: { uid, resourceVersion, finalizers } };
       const written = await workspaceClient.patch(live.metadata, patch);
       const gone = written.metadata.deletionTimestamp !== undefined && finalizers.length === 0;
-      if (!gone) informers.workspaces.noteWrite(written);
+      if (!gone) informers.workspaces.noteWrite(written, resourceVersion);
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }

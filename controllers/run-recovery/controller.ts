@@ -57,7 +57,8 @@ export function createRunRecovery(deps: ControllerDeps, informers: Informers): C
           return { changed: settled.changed, status: runStatus(settled.snapshot), effects: [] };
         },
         persist: async ({ run }, status) => {
-          informers.runs.noteWrite(await runClient.update(withStatus(run, status), "status"));
+          const written = await runClient.update(withStatus(run, status), "status");
+          informers.runs.noteWrite(written, run.metadata.resourceVersion);
         },
         run: async () => {},
         nextWake: (status, seen, now) => {

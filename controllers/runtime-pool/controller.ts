@@ -207,7 +207,8 @@ export function createRuntimePool(deps: ControllerDeps, informers: Informers, se
 
   async function scale(set: ReplicaSet, replicas: number): Promise<void> {
     if (set.spec.replicas === replicas) return;
-    informers.replicaSets.noteWrite(await setClient.update({ ...set, spec: { ...set.spec, replicas } }));
+    const written = await setClient.update({ ...set, spec: { ...set.spec, replicas } });
+    informers.replicaSets.noteWrite(written, set.metadata.resourceVersion);
   }
 
   async function remove(set: ReplicaSet): Promise<void> {
@@ -231,7 +232,8 @@ export function createRuntimePool(deps: ControllerDeps, informers: Informers, se
       if (due > 0) return due;
     }
     countWritten.set(key, now);
-    informers.runtimes.noteWrite(await runtimeClient.update({ ...runtime, status }, "status"));
+    const answer = await runtimeClient.update({ ...runtime, status }, "status");
+    informers.runtimes.noteWrite(answer, runtime.metadata.resourceVersion);
     tell(runtime, status);
     return undefined;
   }

@@ -40,7 +40,8 @@ export async function write(task: Task, deps: WriterDeps): Promise<Outcome> {
     if (status === undefined) return { kind: "superseded" };
     const next = withStatus(run, status).status;
     const patch = { metadata: { uid, resourceVersion: version }, status: diffMergePatch(run.status ?? {}, next) };
-    informer.noteWrite(await client.of(runs).patch({ namespace, name }, patch, { subresource: "status" }));
+    const written = await client.of(runs).patch({ namespace, name }, patch, { subresource: "status" });
+    informer.noteWrite(written, version);
     return { kind: "written" };
   } catch (error) {
     if (isConflict(error) || isNotFound(error)) return { kind: "superseded", version };

@@ -66,7 +66,8 @@ export function createWorkflowTemplate(deps: ControllerDeps, informers: Informer
     const status = templateStatus(object, compile(object), deps.clock.now());
     if (status === undefined) return done;
     try {
-      informer.noteWrite(await deps.client.of(resource).update({ ...object, status }, "status"));
+      const written = await deps.client.of(resource).update({ ...object, status }, "status");
+      informer.noteWrite(written, object.metadata.resourceVersion);
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }

@@ -140,12 +140,12 @@ export function createNode(deps: NodeDeps): LocalNode {
   async function write(pod: Pod, status: PodStatus | undefined): Promise<Outcome> {
     if (pod.spec.nodeName === undefined) {
       const bound = { ...pod, spec: { ...pod.spec, nodeName } };
-      informer.noteWrite(await podClient.update(bound));
+      informer.noteWrite(await podClient.update(bound), pod.metadata.resourceVersion);
       return { kind: "after", ms: 0, why: "status after binding" };
     }
     if (status === undefined) return done;
     try {
-      informer.noteWrite(await podClient.update({ ...pod, status }, "status"));
+      informer.noteWrite(await podClient.update({ ...pod, status }, "status"), pod.metadata.resourceVersion);
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }

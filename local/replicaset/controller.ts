@@ -109,13 +109,13 @@ export function createReplicaSetController(deps: ReplicaSetControllerDeps): Repl
   async function rewriteOwners({ pod, owners }: Claim): Promise<void> {
     const { uid, resourceVersion } = pod.metadata;
     const patch = { metadata: { uid, resourceVersion, ownerReferences: owners.length === 0 ? null : owners } };
-    podCache.noteWrite(await podApi.patch(pod.metadata, patch));
+    podCache.noteWrite(await podApi.patch(pod.metadata, patch), resourceVersion);
   }
 
   async function writeStatus(set: ReplicaSet, status: NonNullable<ReplicaSet["status"]>): Promise<void> {
     if (equalJson(status, set.status)) return;
     try {
-      sets.noteWrite(await setApi.update({ ...set, status }, "status"));
+      sets.noteWrite(await setApi.update({ ...set, status }, "status"), set.metadata.resourceVersion);
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
