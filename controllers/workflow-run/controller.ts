@@ -232,7 +232,11 @@ export function createWorkflowRunController(
     try {
       informer.noteWrite(await live.create(object));
     } catch (error) {
-      if (isAlreadyExists(error)) return false;
+      if (isAlreadyExists(error)) {
+        // Somebody else's object wakes nobody here.
+        controller.enqueue(keyOf(seen.run));
+        return false;
+      }
       if (!(error instanceof StatusError) || !isRefusal(error)) throw error;
       memoryOf(seen.run.metadata.uid ?? "").refused.set(object.metadata.name, error.message);
       controller.enqueue(keyOf(seen.run));
