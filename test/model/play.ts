@@ -35,8 +35,8 @@ export async function play(
       try {
         await stage.until(() => find() >= 0, limitMs);
       } catch (cause) {
-        const found = recorder.records.slice(cursor).map((record) => tell(of, record));
-        throw new Error(`${tellStep(each)} did not happen; since the step before: ${found.join(", ")}`, { cause });
+        const found = new Set(recorder.records.slice(cursor).map((record) => tell(of, record)));
+        throw new Error(`${tellStep(each)} did not happen; since then: ${[...found].join(", ")}`, { cause });
       }
       cursor = find() + 1;
     }
@@ -51,8 +51,15 @@ export async function play(
 function isStep(of: Modelled, { event, from, transition }: ArrangedStep, record: Recorded): boolean {
   if (record.chart !== of.name || record.event.type !== event.type || record.before.value !== from) return false;
   if (drawnTransition(of.machine, record.before, record.event)?.id !== transition?.id) return false;
-  const reason = (it: object) => ("reason" in it ? it.reason : undefined);
-  return reason(event) === undefined || reason(event) === reason(record.event);
+  return wording(event) === wording(record.event);
+}
+
+/** What tells events of one type apart, as far as an arrangement can bring it about: the reason, the phases of members. */
+function wording(event: object): string {
+  const { reason, steps, jobs } = event as { reason?: string; steps?: readonly unknown[]; jobs?: object };
+  const phases = (members: object) =>
+    Object.fromEntries(Object.entries(members).map(([key, member]) => [key, member?.phase]));
+  return stableJson([reason, steps && phases(steps), jobs && phases(jobs)]);
 }
 
 async function checkEnd(of: Modelled, stage: Stage, path: ArrangedPath, records: readonly Recorded[]): Promise<void> {

@@ -9,7 +9,7 @@ import { seededRandom } from "#kube/seeded-random.ts";
 import { silentLogger } from "#kube/silent-logger.ts";
 import { isNotFound } from "#kube/transport.ts";
 import { VirtualClock } from "#kube/virtual-clock.ts";
-import { type ApiServer, createApiServer } from "#local/apiserver/index.ts";
+import { type AdmissionRule, type ApiServer, createApiServer } from "#local/apiserver/index.ts";
 import { platformCrds } from "#local/crds.ts";
 
 /** Controllers on the embedded API server, under virtual time. */
@@ -20,8 +20,9 @@ export class ControlPlane {
   readonly #ending = new AbortController();
   #controllers: Controller[] = [];
 
-  constructor() {
-    this.api = createApiServer({ crds: platformCrds(), clock: this.clock, random: seededRandom(3) });
+  /** @param admission rules beyond the schemas, for what a server refuses. */
+  constructor(admission: readonly AdmissionRule[] = []) {
+    this.api = createApiServer({ crds: platformCrds(), clock: this.clock, random: seededRandom(3), admission });
     this.client = createClient(memoryTransport(this.api, this.clock));
   }
 

@@ -1,13 +1,19 @@
 import { lifecycles } from "#machines/index.ts";
 import type { AnyArrangements } from "./arranged.ts";
 import { attemptArrangements } from "./attempt.ts";
+import { jobArrangements } from "./job.ts";
 import { persistentWorkspaceArrangements } from "./persistent-workspace.ts";
 import { runArrangements } from "./run.ts";
+import { stepArrangements } from "./step.ts";
+import { workflowRunArrangements } from "./workflow-run.ts";
 
 const arrangements: Readonly<Record<string, AnyArrangements>> = {
   run: runArrangements,
   attempt: attemptArrangements,
   "persistent-workspace": persistentWorkspaceArrangements,
+  "workflow-run": workflowRunArrangements,
+  job: jobArrangements,
+  step: stepArrangements,
 };
 
 /** How the real components are brought to fire the events of a chart; a chart without it fails the run. */

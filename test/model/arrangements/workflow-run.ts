@@ -1,0 +1,167 @@
+import type { AnyMachineSnapshot } from "xstate";
+import type { JobStatus, WorkflowRunSpec } from "#api/kinds/workflow-run.ts";
+import { persistentWorkspaces, workflows } from "#api/resources.ts";
+import { restoreWorkflowRun, type WorkflowRunEvent } from "#machines/workflow-run.ts";
+import { arranged, byItself, type Scene } from "./arranged.ts";
+import { namespace } from "./pool.ts";
+import { job, step, WorkflowStage, type WorkflowSurroundings } from "./workflow-stage.ts";
+
+const now = 1_751_803_200_000;
+const message = "text for people";
+const completionTime = "2025-07-06T12:00:08.000000Z";
+
+type Jobs = Record<string, JobStatus>;
+type JobsEvent = Extract<WorkflowRunEvent, { type: "JOBS" }>;
+
+/** The jobs of the subject as its steps leave them; there is one job, `build`, with one step, `test`. */
+const at = (phase: JobStatus["phase"]): JobsEvent => {
+  const hasEnded = ["Succeeded", "Failed", "Cancelled"].includes(phase);
+  const build: JobStatus = { phase, attempt: 1, ...(hasEnded && { completionTime, reason: "StepFailed", message }) };
+  return { type: "JOBS", jobs: { build } satisfies Jobs };
+};
+
+const start: WorkflowRunEvent = { type: "START", jobs: ["build"], now };
+const freeze: WorkflowRunEvent = { type: "FREEZE", name: "snapshot" };
+const timeOut: WorkflowRunEvent = { type: "TIME_OUT", message, now };
+const waits: WorkflowRunEvent = { type: "WORKSPACE_WAITS", message, now };
+const ready: WorkflowRunEvent = { type: "WORKSPACE_READY", now };
+const invalid = (reason: "InvalidWorkflow" | "WorkflowNotFound" | "NameCollision"): WorkflowRunEvent => ({
+  type: "INVALID",
+  reason,
+  message,
+  now,
+});
+
+/** The job `build` is ready behind another one. */
+const behind = (first: JobStatus["phase"]): JobsEvent => ({
+  type: "JOBS",
+  jobs: { ...at("Queued").jobs, first: { phase: first, ...(first === "Succeeded" && { completionTime }) } },
+});
+
+const phaseOf = (snapshot: AnyMachineSnapshot, id = "build"): string | undefined =>
+  (snapshot as ReturnType<typeof restoreWorkflowRun>).context.status.jobs?.[id]?.phase;
+
+/** What its condition says about places for files: nothing, that a job waits for one, or that none does any more. */
+const placesOf = (snapshot: AnyMachineSnapshot): string | undefined =>
+  (snapshot as ReturnType<typeof restoreWorkflowRun>).context.status.conditions?.find(
+    ({ type }) => type === "WorkspaceReady",
+  )?.status;
+
+/** A place that was found is not given up again. */
+function places(snapshot: AnyMachineSnapshot): WorkflowRunEvent[] {
+  const said = placesOf(snapshot);
+  return said === undefined ? [waits] : said === "False" ? [ready] : [];
+}
+
+/** What follows from the jobs, and the first job of a run that has just started. */
+function follows(snapshot: AnyMachineSnapshot, event: WorkflowRunEvent): WorkflowRunEvent | undefined {
+  switch (event.type) {
+    case "FREEZE":
+      return start;
+    case "START":
+      return at("Running");
+    case "TIME_OUT":
+      return snapshot.value === "Stopping" ? at("Stopping") : undefined;
+    case "JOBS": {
+      const phase = phaseOf(snapshot);
+      if (phase === "Succeeded") return { type: "JOBS_SUCCEEDED", now };
+      if (phase === "Failed") return { type: "JOB_FAILED", now };
+      return phase === "Cancelled" ? { type: "JOBS_ENDED", now } : undefined;
+    }
+    default:
+      return undefined;
+  }
+}
+
+function events(first: readonly WorkflowRunEvent[], snapshot: AnyMachineSnapshot): WorkflowRunEvent[] {
+  switch (snapshot.value) {
+    case "Pending":
+      return [...first];
+    case "Running":
+      return [at("Succeeded"), at("Failed"), timeOut, ...places(snapshot)];
+    case "Stopping":
+      return [at("Cancelled")];
+    default:
+      return [];
+  }
+}
+
+function scene(
+  name: string,
+  first: readonly WorkflowRunEvent[],
+  surroundings: WorkflowSurroundings,
+  change: Partial<Scene<WorkflowStage, WorkflowRunEvent>> = {},
+): Scene<WorkflowStage, WorkflowRunEvent> {
+  return {
+    name,
+    start: restoreWorkflowRun(undefined),
+    events: (snapshot) => events(first, snapshot),
+    follows,
+    async build() {
+      const stage = new WorkflowStage(surroundings, ({ status }) => status?.phase ?? "Pending");
+      await stage.start();
+      return stage;
+    },
+    ...change,
+  };
+}
+
+const jobs = { build: job([step("test")]) };
+const inline: WorkflowRunSpec = { jobs, timeout: "1h" };
+const referring: WorkflowRunSpec = { workflowRef: { name: "build" }, timeout: "1h" };
+
+export const workflowRunArrangements = arranged<WorkflowStage, WorkflowRunEvent>({
+  scenes: [
+    scene("jobs of its own", [start], { spec: inline }),
+    scene("a Workflow that is referred to", [freeze, invalid("WorkflowNotFound")], { spec: referring }),
+    scene("jobs that need each other", [invalid("InvalidWorkflow")], {
+      spec: { jobs: { build: job([step("test")], { needs: ["build"] }) } },
+    }),
+    scene(
+      "a job that is ready and cannot start, since its workspace cannot be created",
+      [start],
+      { spec: { jobs: { first: job([step("test")]), ...jobs }, parallelism: 1, timeout: "1h" } },
+      {
+        events: (snapshot) => {
+          if (snapshot.value === "Pending") return [{ type: "START", jobs: ["first", "build"], now }];
+          if (snapshot.value !== "Running") return [];
+          return phaseOf(snapshot, "first") === "Running" ? [behind("Succeeded")] : [timeOut];
+        },
+        follows: (_, event) => (event.type === "START" ? behind("Running") : undefined),
+      },
+    ),
+  ],
+  arrange: {
+    async FREEZE(stage) {
+      await stage.plane.create(workflows, { metadata: { name: "build", namespace }, spec: { jobs } });
+      await stage.exists();
+    },
+    START: (stage) => stage.exists(),
+    INVALID: (stage) => stage.exists(),
+    async JOBS(stage, event) {
+      if (event.jobs.first?.phase === "Succeeded") {
+        await stage.hasWorkspace("build");
+        stage.loses = ({ verb, resource }) => verb === "create" && resource.startsWith("persistentworkspaces");
+        await stage.deleteChild(persistentWorkspaces, await stage.workspaceName("build"));
+        return stage.succeed("first", "test");
+      }
+      switch (event.jobs.build?.phase) {
+        case "Succeeded":
+          return stage.succeed("build", "test");
+        case "Failed":
+          return stage.fail("build", "test");
+        case "Cancelled":
+          return stage.cancelled("build", "test");
+        default:
+          return;
+      }
+    },
+    JOBS_SUCCEEDED: byItself,
+    JOB_FAILED: byItself,
+    JOBS_ENDED: byItself,
+    TIME_OUT: byItself,
+    WORKSPACE_WAITS: (stage) =>
+      stage.setWorkspace("build", { phase: "Pending", reason: "NoReadyRuntimePods", message: "no Pod is ready" }),
+    WORKSPACE_READY: (stage) => stage.setWorkspace("build", { phase: "Bound", boundPod: "p", boundPodUID: "u" }),
+  },
+});
