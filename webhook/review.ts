@@ -1,5 +1,6 @@
 import { type Kind, kinds } from "#api/crd/kinds.ts";
 import type { FieldError } from "#api/field-error.ts";
+import { jsonEqual } from "#api/json.ts";
 import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
 import type { Run } from "#api/kinds/run.ts";
 import type { Action, Workflow } from "#api/kinds/workflow.ts";
@@ -29,11 +30,24 @@ export const isOwnKind = (kind: string): kind is Kind => Object.hasOwn(kinds, ki
 /** Everything that speaks against the request; empty when it is admitted. */
 export async function review(request: Review, lookups: Lookups): Promise<readonly FieldError[]> {
   const { operation, kind, object, oldObject } = request;
-  if (operation === "UPDATE") return oldObject === undefined ? [] : validateUpdate(kind, oldObject, object);
+  if (operation === "UPDATE") {
+    if (oldObject === undefined) return [];
+    return [...validateUpdate(kind, oldObject, object), ...newCompileErrors(kind, oldObject, object)];
+  }
   const errors = validateCreate(kind, object);
   // What is refused by name already would only be refused again, in other words, by the compiler.
   if (errors.length > 0) return errors;
   return [...compileErrors(kind, object), ...(await workspaceErrors(request, lookups))];
+}
+
+/** What a change of a template makes wrong; what was wrong before is not held against it. */
+function newCompileErrors(kind: Kind, old: KubeObject, object: KubeObject): readonly FieldError[] {
+  if (kind !== "Workflow" && kind !== "Action") return [];
+  if (jsonEqual((old as Workflow | Action).spec, (object as Workflow | Action).spec)) return [];
+  const before = compileErrors(kind, old);
+  // Messages name what there is instead, which the change may be about.
+  const isOld = ({ path, type }: FieldError) => before.some((was) => was.path === path && was.type === type);
+  return compileErrors(kind, object).filter((error) => !isOld(error));
 }
 
 function compileErrors(kind: Kind, object: KubeObject): readonly FieldError[] {
