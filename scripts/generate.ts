@@ -4,7 +4,8 @@
  */
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { renderCrds } from "./generate-crds.ts";
+import { renderChartCrds, renderCrds } from "./generate-crds.ts";
+import { renderPolicies } from "./generate-policies.ts";
 import { generatedProtoFiles } from "./generate-proto.ts";
 import { renderReference } from "./generate-reference.ts";
 import { renderAll as renderStatecharts } from "./statecharts.ts";
@@ -20,6 +21,8 @@ interface Generator {
 
 const generators: readonly Generator[] = [
   { render: renderCrds, folders: ["crds"] },
+  { render: renderChartCrds, folders: ["charts/kruntimes/generated/crds"] },
+  { render: renderPolicies, folders: ["charts/kruntimes/generated/policies"] },
   { render: renderReference, folders: ["docs/reference"] },
   { render: renderStatecharts, folders: ["docs/statecharts"] },
   { render: generatedProtoFiles, folders: ["runtime/proto/gen"] },
