@@ -2,6 +2,7 @@ import { parseArgs } from "node:util";
 import { parseDuration } from "#api/duration.ts";
 import type { Amounts } from "#api/quantity.ts";
 import { defaultDrainMs } from "#api/runtimes.ts";
+import { portFlag, UsageError } from "#kube/process/flags.ts";
 import { type ArtifactAddress, artifactAddress } from "./artifact-address.ts";
 import type { AgentIdentity } from "./deps.ts";
 
@@ -19,6 +20,8 @@ export interface AgentFlags {
   readonly artifactClaim: string | undefined;
   /** Where stored artifacts are served; absent when they are not. */
   readonly artifactAddress: ArtifactAddress | undefined;
+  /** Port of probes and of the drain hook; absent under a local cluster, which hears of readiness by a message. */
+  readonly port: number | undefined;
 }
 
 /** The command line of the agent, as the pool writes it into Pod templates, and what the downward API tells of the Pod. */
@@ -37,6 +40,7 @@ export function parseFlags(args: readonly string[], env: Environment): AgentFlag
       "artifact-claim": string,
       "artifact-port": string,
       "artifact-socket": string,
+      port: string,
     },
   });
   const flag = (name: keyof typeof values) => needed(`--${name}`, values[name]);
@@ -48,6 +52,7 @@ export function parseFlags(args: readonly string[], env: Environment): AgentFlag
     artifactRoot: values["artifact-root"],
     artifactClaim: values["artifact-claim"],
     artifactAddress: artifactAddress(values["artifact-port"], values["artifact-socket"]),
+    port: values.port === undefined ? undefined : portFlag("agent", "port", values.port),
     self: {
       pod: variable(env, "POD_NAME"),
       podUid: variable(env, "POD_UID"),
@@ -58,14 +63,9 @@ export function parseFlags(args: readonly string[], env: Environment): AgentFlag
   };
 }
 
-/** Where the API server is, and the file with the token for it. */
-export function apiServer(env: Environment): { readonly server: string; readonly tokenFile: string } {
-  return { server: variable(env, "KRUNTIMES_API_SERVER"), tokenFile: variable(env, "KRUNTIMES_TOKEN_FILE") };
-}
-
 const variable = (env: Environment, name: string) => needed(`environment variable ${name}`, env[name]);
 
 function needed(name: string, value: string | undefined): string {
-  if (value === undefined || value === "") throw new Error(`kruntimes agent: ${name} is missing`);
+  if (value === undefined || value === "") throw new UsageError("agent", `${name} is missing`);
   return value;
 }
