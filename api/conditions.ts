@@ -1,5 +1,6 @@
 import type { Condition } from "./meta.ts";
 import type { Reason } from "./reasons.ts";
+import { clip, maxConditionMessageLength } from "./text.ts";
 import { timestamp } from "./time.ts";
 
 /** What a condition says; its transition time follows from what it said before. */
@@ -22,15 +23,16 @@ export function isTrue(conditions: readonly Condition[] | undefined, type: strin
 }
 
 /**
- * The conditions with `state` in them. `lastTransitionTime` becomes `now` (milliseconds since the epoch) only when the status
+ * The conditions with `given` in them. `lastTransitionTime` becomes `now` (milliseconds since the epoch) only when the status
  * changes. When nothing changes at all, the very list that came in is returned, so that no status write follows.
  */
 export function setCondition(
   conditions: readonly Condition[] | undefined,
-  state: ConditionState,
+  given: ConditionState,
   now: number,
 ): readonly Condition[] {
   const list = conditions ?? [];
+  const state = { ...given, message: clip(given.message, maxConditionMessageLength) };
   const old = findCondition(list, state.type);
   if (old === undefined) return [...list, { ...state, lastTransitionTime: timestamp(now) }];
   const same =

@@ -33,6 +33,12 @@ test("a condition's transition time moves only with its status", () => {
   expect(isTrue(first, "Bound")).toBe(true);
 });
 
+test("a condition's message fits its field, however long what it quotes is", () => {
+  const long = setCondition(undefined, { ...bound, message: "x".repeat(40_000) }, 0);
+  expect(findCondition(long, "Bound")?.message).toHaveLength(32_768);
+  expect(setCondition(long, { ...bound, message: "x".repeat(40_000) }, 1000)).toBe(long);
+});
+
 test("removing a condition that is not there changes nothing", () => {
   const list = setCondition([], bound, 0);
   expect(removeCondition(list, "InUse")).toBe(list);

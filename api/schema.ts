@@ -3,6 +3,7 @@
  * TypeScript types follow from it) and a node of a Kubernetes structural schema (so that the CRD is the same text).
  */
 import { type SchemaOptions, type Static, type TSchema, type TUnsafe, Type } from "@sinclair/typebox";
+import { maxConditionMessageLength } from "./text.ts";
 
 /** A CEL rule as in `x-kubernetes-validations`. */
 export interface CelRule {
@@ -95,7 +96,7 @@ export const Conditions = () =>
       type: Type.String({ description: "What the condition is about.", maxLength: 316 }),
       status: Enum(["True", "False", "Unknown"], { description: "Whether it holds." }),
       reason: Type.String({ description: "One word from the reasons registry.", maxLength: 1024 }),
-      message: Type.String({ description: "A sentence for people.", maxLength: 32768 }),
+      message: Type.String({ description: "A sentence for people.", maxLength: maxConditionMessageLength }),
       lastTransitionTime: Time("When the status last changed."),
       observedGeneration: Type.Optional(Type.Integer({ description: "Generation the condition was set for." })),
     }),

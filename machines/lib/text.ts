@@ -1,12 +1,4 @@
-/** Bound of `status.message` in the schemas, in characters. */
-export const maxMessageLength = 4096;
-
-/** A message that fits its field: its beginning, with a mark when something was cut off. */
-export function clip(message: string, length = maxMessageLength): string {
-  if (message.length <= length) return message;
-  // Not between the two halves of a surrogate pair: the API server refuses text that is no UTF-8.
-  return `${message.slice(0, length - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
-}
+export { clip } from "#api/text.ts";
 
 /** The first line, with a mark when more follows: for texts that quote another one. */
 export function firstLine(text: string): string {
