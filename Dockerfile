@@ -4,7 +4,7 @@ ARG DEBIAN=debian:bookworm-slim
 FROM ${DEBIAN} AS files
 RUN apt-get update \
   && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-    binutils ca-certificates gcc git libc6-dev libstdc++6 openssh-client tini \
+    binutils ca-certificates gcc git libc6-dev libnss-unknown libstdc++6 openssh-client tini \
   && rm -rf /var/lib/apt/lists/*
 COPY images/launcher.c images/collect.sh dist/launcher.h dist/node /build/
 RUN /build/collect.sh /build /image

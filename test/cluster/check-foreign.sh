@@ -9,3 +9,6 @@ minor=$("$bin/kubectl" get --raw /version | sed -nE 's/.*"minor": "([0-9]+).*/\1
 [ "$minor" -ge 32 ] || die "The cluster of KUBECONFIG is Kubernetes 1.$minor; the tests need 1.32 or newer."
 [ "$("$bin/kubectl" auth can-i '*' '*' --all-namespaces)" = yes ] ||
   die "The user of KUBECONFIG must be an administrator: the tests install definitions, roles and webhooks."
+[ -n "${KRUNTIMES_TEST_IMAGES:-}" ] || die \
+  "The cluster of KUBECONFIG cannot take images from this machine. Build them (npm run bundle, then each Dockerfile), push them" \
+  "as PREFIX/kruntimes:test, PREFIX/kruntimes-bash:test and PREFIX/kruntimes-python:test, and set KRUNTIMES_TEST_IMAGES=PREFIX."

@@ -21,14 +21,17 @@ build_image() {
 
 # import_image NAME: brings an image of the store into the cluster, unless the cluster has that very image.
 import_image() {
-  local id archive
+  local id archive old
   id=$(image_id "$1")
   [ -z "$(ctr_ images ls -q "name==$1,labels.\"kruntimes.io/id\"==$id")" ] || return 0
+  old=$(ctr_ images ls "name==$1" | grep -oE 'kruntimes.io/id=sha256:[0-9a-f]+' | cut -d= -f2) || true
   archive=$(mktemp -u -p "$state" image.XXXXXX)
   build_images push -q --disable-compression "$1" "docker-archive:$archive:$1" >/dev/null
   ctr_ images import "$archive" >/dev/null
   rm -f "$archive"
   ctr_ images label "$1" "kruntimes.io/id=$id" >/dev/null
+  # The kubelet knows images by their id too; the name has moved on, so nothing needs the old one.
+  [ -z "$old" ] || ctr_ images rm "$old" >/dev/null
 }
 
 # The two images that the cluster itself needs, each of one static program.
