@@ -244,5 +244,17 @@ test("options may come in the query", async () => {
 test("a dry run deletes nothing", async () => {
   const { server, api, object } = await one();
   await server.handle({ method: "DELETE", path, query: { dryRun: "All" } });
+  await server.handle({ method: "DELETE", path, body: { dryRun: ["All"] } }); // as kubectl sends it
   expect(await api.get(ref)).toEqual(object);
+});
+
+test("the old option for dependents is understood, and says when the object is still there", async () => {
+  const { server, api } = await one();
+  await api.patch(ref, { metadata: { finalizers: ["example.com/held"] } });
+  const remove = (body: object) => server.execute({ method: "DELETE", path, body });
+  expect((await remove({ orphanDependents: false })).code).toBe(202);
+  expect((await remove({ propagationPolicy: "Background" })).code).toBe(200);
+  expect((await remove({ orphanDependents: true })).body).toMatchObject({
+    metadata: { finalizers: ["example.com/held", "orphan"] },
+  });
 });

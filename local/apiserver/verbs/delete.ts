@@ -17,6 +17,10 @@ export interface DeleteOptions {
   readonly gracePeriodSeconds?: number;
   readonly propagationPolicy?: Propagation;
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+  /** Only rehearse. */
+  readonly dryRun?: boolean;
+  /** `orphanDependents: false`, the old way to say Background: whoever uses it is told by 202 that the object is still there. */
+  readonly tellsWaiting?: boolean;
 }
 
 /** Held by an owner until its dependents have lost their reference to it. */
@@ -27,7 +31,6 @@ export const foregroundFinalizer = "foregroundDeletion";
 /** DELETE of an object. */
 export async function remove(context: Context, request: VerbRequest): Promise<Answer> {
   const options = readDeleteOptions(request);
-  const dryRun = isDryRun(request.query, "DeleteOptions");
   const { target } = request;
   for (;;) {
     const old = find(context, target);
@@ -39,10 +42,10 @@ export async function remove(context: Context, request: VerbRequest): Promise<An
       await pending;
       if (find(context, target) !== old) continue; // decide again about what is there now
     }
-    if (dryRun) return { code: 200, body: encode(target, old), warnings: [] };
+    if (options.dryRun === true) return { code: 200, body: encode(target, old), warnings: [] };
     const { object, gone } = deleteObject(context, target.kind, old, options);
     const body = gone && !target.kind.returnsDeleted ? deletedStatus(target.kind, object) : encode(target, object);
-    return { code: 200, body, warnings: [] };
+    return { code: !gone && options.tellsWaiting === true ? 202 : 200, body, warnings: [] };
   }
 }
 
@@ -57,7 +60,7 @@ export async function removeCollection(context: Context, request: VerbRequest): 
     if (!match(old)) continue;
     await admitWrite(context, request, "DELETE", undefined, old);
     const now = context.storage.get(keyOfObject(target.kind.resource, old));
-    if (now !== undefined && !isDryRun(query, "DeleteOptions")) deleteObject(context, target.kind, now, options);
+    if (now !== undefined && options.dryRun !== true) deleteObject(context, target.kind, now, options);
   }
   return answer;
 }
@@ -170,8 +173,10 @@ function readDeleteOptions(request: VerbRequest): DeleteOptions {
   const body = request.body === undefined || request.body === null ? {} : copyBody(request.body);
   if (!isObject(body)) throw badRequest("the body of a deletion is a DeleteOptions object");
   const seconds = body.gracePeriodSeconds ?? numberOf(request.query.gracePeriodSeconds);
-  const policy = body.propagationPolicy ?? request.query.propagationPolicy;
+  const orphan = body.orphanDependents ?? flagOf(request.query.orphanDependents);
+  const policy = body.propagationPolicy ?? request.query.propagationPolicy ?? policyOf(orphan);
   const { preconditions } = body;
+  const dryRun = Array.isArray(body.dryRun) ? String(body.dryRun[0] ?? "") : request.query.dryRun;
   if (seconds !== undefined && seconds !== null && (typeof seconds !== "number" || !Number.isSafeInteger(seconds))) {
     throw badRequest(
       `gracePeriodSeconds: Invalid value: ${JSON.stringify(seconds)}: must be a whole number of seconds`,
@@ -188,6 +193,8 @@ function readDeleteOptions(request: VerbRequest): DeleteOptions {
     throw invalidOptions("DeleteOptions", [notSupported("propagationPolicy", policy, supported)]);
   }
   return {
+    dryRun: isDryRun({ dryRun }, "DeleteOptions"),
+    tellsWaiting: orphan === false,
     // A negative period counts as one second, as on the real server.
     ...(typeof seconds === "number" ? { gracePeriodSeconds: seconds < 0 ? 1 : seconds } : {}),
     ...(typeof policy === "string" ? { propagationPolicy: policy } : {}),
@@ -196,6 +203,12 @@ function readDeleteOptions(request: VerbRequest): DeleteOptions {
       : {}),
   };
 }
+
+const flagOf = (text: string | undefined): boolean | undefined =>
+  text === "true" || text === "1" ? true : text === "false" || text === "0" ? false : undefined;
+
+const policyOf = (orphan: unknown): Propagation | undefined =>
+  orphan === true ? "Orphan" : orphan === false ? "Background" : undefined;
 
 function numberOf(text: string | undefined): number | undefined {
   return text === undefined || text === "" ? undefined : Number(text);
