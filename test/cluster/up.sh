@@ -23,6 +23,7 @@ fi
 mkdir -p "$state"/{etc,log,pid} "$run"
 exec 8>"$state/lock"
 flock 8 # two at a time would start everything twice
+forget_dead
 remember_kernel_settings
 
 make_certificates
