@@ -24,28 +24,31 @@ export const start: Place = { attempt: 1, seq: 0 };
 /** The cursor that stands for {@link start} of any Run: the whole log from its beginning. */
 export const startCursor = "start";
 
-/** Tells Pods apart in cursors; short, because every record that is followed carries one. */
+/** Tells Runs and Pods apart in cursors; short, because every record that is followed carries one. */
+export const runKey = (uid: string) => hash8(uid);
 export const podKey = (uid: string) => hash8(uid);
 
 const form = /^1-([0-9a-f]{8})-(\d{1,9})-(\d{1,15})(?:-([0-9a-f]{8})-([\w.~%!*'()-]{1,400}))?$/;
 
-export function encodeCursor(runUid: string, place: Place): string {
+/** @param run {@link runKey} of the Run */
+export function encodeCursor(run: string, place: Place): string {
   const { attempt, seq, at } = place;
   if (attempt === 1 && seq === 0 && at === undefined) return startCursor;
-  const base = `1-${hash8(runUid)}-${attempt}-${seq}`;
+  const base = `1-${run}-${attempt}-${seq}`;
   return at === undefined ? base : `${base}-${at.pod}-${encodeURIComponent(at.position)}`;
 }
 
 /**
+ * @param run {@link runKey} of the Run
  * @throws StatusError 400 for what is no cursor, 410 for the cursor of another Run (one of the same name before this one).
  */
-export function decodeCursor(runUid: string, cursor: string): Place {
+export function decodeCursor(run: string, cursor: string): Place {
   if (cursor === startCursor) return start;
-  const [, run, attempt, seq, pod, position] = form.exec(cursor) ?? [];
-  if (run === undefined) {
+  const [, of, attempt, seq, pod, position] = form.exec(cursor) ?? [];
+  if (of === undefined) {
     throw badRequest("the cursor is none that this API gave out; pass one back as it came, or leave it away");
   }
-  if (run !== hash8(runUid)) throw expired("the cursor is of another Run that had this name");
+  if (of !== run) throw expired("the cursor is of another Run that had this name");
   const place = { attempt: Number(attempt), seq: Number(seq) };
   if (pod === undefined || position === undefined) return place;
   return { ...place, at: { pod, position: decode(position) } };

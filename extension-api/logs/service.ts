@@ -45,7 +45,7 @@ export function createLogService(deps: ReaderDeps, limits: LogServiceLimits = de
     const run = await deps.runs.get(namespace, name, signal);
     if (run.metadata.uid === undefined) throw new StatusError(failure(500, "InternalError", `Run ${name} has no UID`));
     const view = new RunView(run, query.attempt);
-    const from = query.cursor === undefined ? undefined : decodeCursor(view.uid, query.cursor);
+    const from = query.cursor === undefined ? undefined : decodeCursor(view.key, query.cursor);
     return { view, reader: new RunLogReader(deps, view, query.sinceMs, signal), from };
   }
 
@@ -55,9 +55,9 @@ export function createLogService(deps: ReaderDeps, limits: LogServiceLimits = de
       try {
         const { view, reader, from } = await openReader(request);
         try {
-          if (from === undefined) return await newest(reader, view.uid, request.query.tailLines);
+          if (from === undefined) return await newest(reader, view.key, request.query.tailLines);
           await reader.startAt(from);
-          return await oldest(reader, view.uid);
+          return await oldest(reader, view.key);
         } finally {
           await reader.close();
         }
@@ -82,7 +82,7 @@ export function createLogService(deps: ReaderDeps, limits: LogServiceLimits = de
           // A stream that nobody begins to read is ended by its signal only.
           request.signal.addEventListener("abort", close, { once: true });
           if (request.signal.aborted) close();
-          return stream(reader, view.uid, first, close);
+          return stream(reader, view.key, first, close);
         } catch (error) {
           close();
           throw error;
@@ -96,29 +96,29 @@ export function createLogService(deps: ReaderDeps, limits: LogServiceLimits = de
 }
 
 /** Without a cursor: what is too much is left out at the old end. */
-async function newest(reader: RunLogReader, runUid: string, tailLines: number): Promise<LogSnapshot> {
+async function newest(reader: RunLogReader, run: string, tailLines: number): Promise<LogSnapshot> {
   let room = roomForItems;
   const deliveries = await reader.tail(tailLines, (item) => {
     room -= itemBytes(item);
     return room >= 0;
   });
-  return { items: deliveries.map(({ item }) => item), cursor: encodeCursor(runUid, reader.place) };
+  return { items: deliveries.map(({ item }) => item), cursor: encodeCursor(run, reader.place) };
 }
 
 /** With a cursor: what is too much comes with the next cursor. */
-async function oldest(reader: RunLogReader, runUid: string): Promise<LogSnapshot> {
+async function oldest(reader: RunLogReader, run: string): Promise<LogSnapshot> {
   let room = roomForItems;
   let last = reader.place;
   const items: LogItem[] = [];
   for await (const batch of reader.read()) {
     for (const { item, place } of batch) {
       room -= itemBytes(item);
-      if (room < 0) return { items, cursor: encodeCursor(runUid, last) };
+      if (room < 0) return { items, cursor: encodeCursor(run, last) };
       items.push(item);
       last = place;
     }
   }
-  return { items, cursor: encodeCursor(runUid, reader.place) };
+  return { items, cursor: encodeCursor(run, reader.place) };
 }
 
 /** Bytes for items in the body of a snapshot: the rest of the body takes less than 1 KiB. */
@@ -126,23 +126,23 @@ const roomForItems = maxSnapshotBytes - 1024;
 
 async function* stream(
   reader: RunLogReader,
-  runUid: string,
+  run: string,
   first: readonly Delivery[],
   close: () => void,
 ): AsyncGenerator<LogItem> {
   try {
-    for (const delivery of first) yield withCursor(runUid, delivery);
+    for (const delivery of first) yield withCursor(run, delivery);
     for await (const batch of reader.follow()) {
-      for (const delivery of batch) yield withCursor(runUid, delivery);
+      for (const delivery of batch) yield withCursor(run, delivery);
     }
   } finally {
     close();
   }
 }
 
-const withCursor = (runUid: string, { item, place }: Delivery): LogItem => ({
+const withCursor = (run: string, { item, place }: Delivery): LogItem => ({
   ...item,
-  cursor: encodeCursor(runUid, place),
+  cursor: encodeCursor(run, place),
 });
 
 function once(fn: () => void): () => void {

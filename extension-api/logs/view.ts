@@ -2,6 +2,7 @@ import type { Run } from "#api/kinds/run.ts";
 import { linePrefix } from "#api/log-record.ts";
 import { parseTime } from "#api/time.ts";
 import type { Cancel } from "#kube/ports.ts";
+import { runKey } from "./cursor.ts";
 import type { Runs } from "./ports.ts";
 import { isOver, type Segment, segmentsOf } from "./segments.ts";
 
@@ -13,6 +14,8 @@ export class RunView {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
+  /** Tells the Run apart in cursors. */
+  readonly key: string;
   readonly prefix: Buffer;
   /** Nothing of the Run is older, in milliseconds since the epoch. */
   readonly oldestMs: number;
@@ -25,6 +28,7 @@ export class RunView {
     this.namespace = run.metadata.namespace ?? "";
     this.name = run.metadata.name;
     this.uid = run.metadata.uid ?? "";
+    this.key = runKey(this.uid);
     this.prefix = Buffer.from(linePrefix(this.uid));
     this.oldestMs = (parseTime(run.metadata.creationTimestamp) ?? 0) - clockSkewMs;
     this.#run = run;

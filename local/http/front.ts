@@ -12,6 +12,7 @@ import { wantedForm } from "./accept.ts";
 import { readBody } from "./body.ts";
 import { documentRoutes, isPublic } from "./documents.ts";
 import { checkFields } from "./field-check.ts";
+import { gather } from "./gather.ts";
 import { type HttpAnswer, type HttpHandler, type HttpRequest, jsonAnswer, statusAnswer } from "./message.ts";
 import { representation } from "./representation.ts";
 
@@ -83,7 +84,7 @@ export function createFront(options: FrontOptions): HttpHandler {
     if (isTrue(query.follow)) {
       const events = await extension.watch(asked);
       const headers = { "content-type": "application/x-ndjson" };
-      return { code: 200, headers, body: lines(events, (event) => `${JSON.stringify(event)}\n`) };
+      return { code: 200, headers, body: gather(lines(events, (event) => `${JSON.stringify(event)}\n`)) };
     }
     return jsonAnswer(200, await extension.handle({ ...asked, ...(body === undefined ? {} : { body }) }));
   }
