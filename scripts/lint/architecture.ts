@@ -59,6 +59,7 @@ export const adapters: readonly string[] = [
   "workflows/testing/",
   "extension-api/client/download-files.ts",
   "extension-api/client/http-over.ts",
+  "local/http/gather.ts",
   "local/http/listener.ts",
   "local/http/port-forward.ts",
   "local/http/upgrades.ts",
