@@ -1,5 +1,7 @@
 import { hash8 } from "#api/hash.ts";
 import { stableJson } from "#api/json.ts";
+import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
+import type { Run } from "#api/kinds/run.ts";
 import type { Runtime, RuntimeStatus } from "#api/kinds/runtime.ts";
 import { annotations, labels } from "#api/labels.ts";
 import { keyOf } from "#api/meta.ts";
@@ -20,6 +22,7 @@ import {
 } from "#kube/builtin.ts";
 import { type Controller, createController } from "#kube/controller.ts";
 import { isTerminating } from "#kube/events.ts";
+import { orNothing } from "#kube/or-nothing.ts";
 import { after, done, type Outcome } from "#kube/outcome.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "#kube/transport.ts";
 import { eventsOf } from "./events.ts";
@@ -31,6 +34,9 @@ import { statusOf } from "./status.ts";
 
 /** A status that differs only in the number of active Runs is written at most this often. */
 const countIntervalMs = 5000;
+
+/** Runs come and go by the hundred: one look at the pool serves all within this time. */
+const usageDelayMs = 100;
 
 /** Keeps the pool of every Runtime: its ReplicaSets, the draining of its Pods, its status. */
 export function createRuntimePool(deps: ControllerDeps, informers: Informers, settings: PoolSettings): Controller {
@@ -50,16 +56,14 @@ export function createRuntimePool(deps: ControllerDeps, informers: Informers, se
   informers.replicaSets.onChange((old, next) => wakeByLabel(next ?? old));
   informers.pods.onChange((old, next) => wakeByLabel(next ?? old));
   informers.runs.onChange((old, next) => {
-    // Only a Run that comes to a Pod or leaves one changes a pool.
-    const before = old !== undefined && !isTerminal(old.status?.phase) ? old.status?.assignedPod : undefined;
-    const since = next !== undefined && !isTerminal(next.status?.phase) ? next.status?.assignedPod : undefined;
-    const object = next ?? old;
-    if (before !== since && object !== undefined) wake(`${object.metadata.namespace}/${object.spec.runtime}`);
+    if (holdOf(old) !== holdOf(next)) wakeLater(next ?? old);
   });
-  informers.workspaces.onChange((old, next) => {
-    const object = next ?? old;
-    if (object !== undefined) wake(`${object.metadata.namespace}/${object.spec.runtime}`);
-  });
+  informers.workspaces.onChange((old, next) => wakeLater(next ?? old));
+
+  function wakeLater(user: Run | PersistentWorkspace | undefined): void {
+    if (user === undefined) return;
+    controller.enqueue(`${user.metadata.namespace}/${user.spec.runtime}`, { afterMs: usageDelayMs });
+  }
 
   function wakeByLabel(object: Pod | ReplicaSet | undefined): void {
     const name = object?.metadata.labels?.[labels.runtime];
@@ -97,6 +101,7 @@ export function createRuntimePool(deps: ControllerDeps, informers: Informers, se
         await apply(runtime, template, hash, one);
       } catch (error) {
         if (isTerminating(error)) return undefined;
+        if (error instanceof NameTakenError) return { reason: "NameCollision", message: error.message };
         const problem = refusal(error, "TemplateRefused", `ReplicaSet ${replicaSetName(runtime.metadata.name, hash)}`);
         if (problem === undefined) throw error;
         return problem;
@@ -131,21 +136,23 @@ export function createRuntimePool(deps: ControllerDeps, informers: Informers, se
 
   function poolPod(pod: Pod): PoolPod {
     const key = keyOf(pod);
-    const uid = pod.metadata.uid;
-    const runsHere = informers.runs.byIndex("pod", key);
-    const workspacesHere = informers.workspaces.byIndex("pod", key);
+    const { uid } = pod.metadata;
+    const activeRuns = informers.runs.byIndex("pod", key).filter(({ status }) => status?.assignedPodUID === uid).length;
     return {
       pod,
-      activeRuns: runsHere.filter(({ status }) => !isTerminal(status?.phase) && status?.assignedPodUID === uid).length,
-      holdsWorkspace: workspacesHere.some(
-        (workspace) =>
-          workspace.status?.phase === "Bound" &&
-          workspace.status.boundPodUID === uid &&
-          // A job's workspace gets its TTL when the job is over; until then its files are needed.
-          ((workspace.status.activeRuns ?? 0) > 0 ||
-            (controllerOf(workspace).length > 0 && workspace.spec.ttlSecondsAfterUnused === undefined)),
-      ),
+      activeRuns,
+      // Looked up only for a Pod that is to go: there may be thousands that wait for their TTL.
+      get holdsWorkspace() {
+        return informers.workspaces.byIndex("pod", key).some((one) => one.status?.boundPodUID === uid && isNeeded(one));
+      },
     };
+  }
+
+  /** A Run refers to it, or a job will: the workspace of a job gets its TTL when the job is over. */
+  function isNeeded(workspace: PersistentWorkspace): boolean {
+    if (workspace.status?.phase !== "Bound") return false;
+    if (informers.runs.byIndex("workspace", keyOf(workspace)).length > 0) return true;
+    return controllerOf(workspace).length > 0 && workspace.spec.ttlSecondsAfterUnused === undefined;
   }
 
   async function apply(runtime: Runtime, template: PodTemplateSpec, hash: string, change: PoolChange): Promise<void> {
@@ -190,6 +197,10 @@ export function createRuntimePool(deps: ControllerDeps, informers: Informers, se
       informers.replicaSets.noteWrite(await setClient.create(set));
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
+      const taken = await orNothing(setClient.get(set.metadata));
+      // Ours: the cache is behind. On its way out, as that of a Runtime that was deleted and made again: its end wakes us.
+      if (taken === undefined || taken.metadata.deletionTimestamp !== undefined) return;
+      if (!controllerOf(taken).includes(runtime.metadata.uid ?? "")) throw new NameTakenError(set.metadata.name);
     }
   }
 
@@ -251,6 +262,21 @@ export function createRuntimePool(deps: ControllerDeps, informers: Informers, se
       controller.start(signal);
     },
   };
+}
+
+/** What of a pool a Run holds: its Pod, or the workspace that it waits for. */
+function holdOf(run: Run | undefined): string | undefined {
+  if (run === undefined || isTerminal(run.status?.phase)) return undefined;
+  return run.status?.assignedPod ?? run.spec.workspace?.name;
+}
+
+/** A ReplicaSet of another owner has the name. What to do: the user deletes it, then the pool makes its own. */
+class NameTakenError extends Error {
+  override readonly name = "NameTakenError";
+
+  constructor(set: string) {
+    super(`ReplicaSet ${set} exists and does not belong to this Runtime; delete it`);
+  }
 }
 
 function referenceTo({ metadata: { name, namespace, uid } }: Runtime) {

@@ -3,13 +3,12 @@ import type { Runtime, RuntimeStatus } from "#api/kinds/runtime.ts";
 import { labels } from "#api/labels.ts";
 import type { Condition } from "#api/meta.ts";
 import { replicasOf } from "#api/runtimes.ts";
+import { hasEnded, isDeleting, isReady } from "#controllers/pods.ts";
 import { conditionOf, type Pod } from "#kube/builtin.ts";
 import type { PoolPod, Seen } from "./observe.ts";
 import type { Problem } from "./problem.ts";
 
-const isLiving = (pod: Pod) =>
-  pod.metadata.deletionTimestamp === undefined && pod.status?.phase !== "Failed" && pod.status?.phase !== "Succeeded";
-const isReady = (pod: Pod) => conditionOf(pod.status?.conditions, "Ready")?.status === "True";
+const isLiving = (pod: Pod) => !isDeleting(pod) && !hasEnded(pod);
 
 /**
  * The status of a Runtime whose pool looks like that.
