@@ -1,6 +1,6 @@
 # Kernel settings that kubelet, kube-proxy and the network change: remembered at the start, put back at the end (sourced).
 
-remembered="$run/kernel-settings"
+remembered="$state/kernel-settings"
 
 remember_kernel_settings() {
   [ ! -e "$remembered" ] || return 0
@@ -12,5 +12,5 @@ remember_kernel_settings() {
 }
 
 restore_kernel_settings() {
-  [ ! -e "$remembered" ] || sysctl -q -e -p "$remembered" >/dev/null 2>&1 || true
+  [ ! -e "$remembered" ] || { sysctl -q -e -p "$remembered" >/dev/null 2>&1 || true; rm -f "$remembered"; }
 }

@@ -9,13 +9,14 @@ pid_of() {
   [ -n "$started" ] && [ "$(start_time "$pid")" = "$started" ] && echo "$pid"
 }
 
-# forget_dead: drops the notes of processes that have ended, for example with the machine.
+# forget_dead: drops the notes of processes that have ended; any_alive: whether a note is left then.
 forget_dead() {
   local file
   for file in "$state"/pid/*; do
     [ ! -e "$file" ] || pid_of "${file##*/}" >/dev/null || rm -f "$file"
   done
 }
+any_alive() { ls "$state"/pid/* >/dev/null 2>&1; }
 
 # start NAME COMMAND...: unless it runs already. Its log is $logs/NAME.log; the earlier one is kept beside it.
 start() {

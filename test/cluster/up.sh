@@ -10,6 +10,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/kernel-settings.sh"
 . "$here/node.sh"
 . "$here/images.sh"
+. "$here/leftovers.sh"
 
 if foreign_cluster; then
   "$here/check-foreign.sh"
@@ -24,6 +25,11 @@ mkdir -p "$state"/{etc,log,pid} "$run"
 exec 8>"$state/lock"
 flock 8 # two at a time would start everything twice
 forget_dead
+if ! any_alive; then # after a start of the machine, or when everything was killed
+  (set +eo pipefail; remove_leftovers)
+  rm -rf "$run"
+  mkdir -p "$run"
+fi
 remember_kernel_settings
 
 make_certificates
