@@ -1,21 +1,30 @@
 import { describe, expect, test } from "vitest";
 import { modelled } from "./models.ts";
-import { isFound, type Mutant, retargeted, unguarded } from "./mutants.ts";
-import { coveringPaths } from "./walk.ts";
+import { deleted, Hunt, type Mutant, negated, retargeted, unchanged, unguarded } from "./mutants.ts";
 
-/** One wrong target for each transition; which one depends on its place, so that all states have their turn. */
+/**
+ * One wrong target for each transition; which one depends on its place, so that all states have their turn.
+ * `npm run test:mutation` tries every one of them.
+ */
 function sample(mutants: readonly Mutant[], states: number): Mutant[] {
   const targets = states - 1;
   return mutants.filter((_, index) => index % targets === Math.floor(index / targets) % targets);
 }
 
 describe.each(modelled)("$name", (each) => {
-  const paths = coveringPaths(each.machine, each.walk, [each.initial(), ...(each.walk.starts ?? [])]);
+  const hunt = new Hunt(each);
+  const control = unchanged(each).filter((_, index) => index % 5 === 0);
   const survivors = (mutants: readonly Mutant[]) =>
-    mutants.filter((mutant) => !isFound(each, paths, mutant)).map(({ name }) => name);
+    mutants.filter((mutant) => !hunt.finds(mutant, "memory")).map(({ name }) => name);
 
-  test("the paths without a fault find none", () => {
-    expect(isFound(each, paths, { name: "no fault", machine: each.machine })).toBe(false);
+  test("where nothing is wrong nothing is found", () => {
+    for (const each of control) expect(hunt.finds(each, "memory"), each.name).toBe(false);
+  });
+
+  test("a transition that is gone is found", () => {
+    const mutants = deleted(each);
+    expect(mutants.length).toBe(each.minimums.transitions);
+    expect(survivors(mutants)).toEqual([]);
   });
 
   test("a transition that leads somewhere else is found", () => {
@@ -24,8 +33,8 @@ describe.each(modelled)("$name", (each) => {
     expect(survivors(mutants)).toEqual([]);
   });
 
-  test("a guard that lets everything pass is found", () => {
-    const mutants = unguarded(each);
+  test("a guard that says the opposite, or lets everything pass, is found", () => {
+    const mutants = [...negated(each), ...unguarded(each)];
     expect(mutants.length).toBeGreaterThan(0);
     expect(survivors(mutants)).toEqual([]);
   });

@@ -3,7 +3,7 @@ import type { AnyMachineSnapshot, AnyStateMachine } from "xstate";
 import { type ChartModel, describe, type TransitionModel } from "#machines/lib/describe.ts";
 import { step } from "#machines/lib/settle.ts";
 import type { modelled } from "./models.ts";
-import { type Status, wrongEnd } from "./oracles/oracle.ts";
+import { mustTake, type Status, wrongEnd } from "./oracles/oracle.ts";
 import type { Paths } from "./walk.ts";
 
 type Modelled = (typeof modelled)[number];
@@ -89,6 +89,10 @@ export class Replay {
     this.states.add(String(next.value));
     const types = effects.map((effect) => (effect as { type: string }).type);
     const wrong = [...this.#againstChart(drawn, before, after, types, changed)];
+    const expected = mustTake(this.#of.oracle, before, event);
+    if (expected !== (drawn !== undefined)) {
+      wrong.push(`${event.type} in ${before.phase} ${expected ? "must do something" : "must be ignored"}`);
+    }
     if (drawn !== undefined) {
       const move = { before, event, after, effects: types };
       wrong.push(...this.#of.oracle.check(move), ...wrongEnd(this.#of.oracle, move));
@@ -139,6 +143,8 @@ export class Replay {
   throughStatus(snapshot: AnyMachineSnapshot): AnyMachineSnapshot {
     const { persistence } = this.#of;
     if (persistence === undefined) return snapshot;
-    return persistence.restore(JSON.parse(JSON.stringify(persistence.toStatus(snapshot))));
+    const { value, context } = persistence.restore(JSON.parse(JSON.stringify(persistence.toStatus(snapshot))));
+    // Into this machine, which may be another one than the one that is in use.
+    return this.#of.machine.resolveState({ value, context });
   }
 }

@@ -1,4 +1,4 @@
-import { claims, field, has, type Move, type Oracle } from "./oracle.ts";
+import { always, claims, field, has, type Move, type Oracle } from "./oracle.ts";
 
 /** States in which a process of the attempt may be at work. */
 const atWork = ["Starting", "Executing"];
@@ -21,8 +21,25 @@ const beforeClaim = ["Assigned", "Claiming"];
 /** A fence ends what has nothing under way that could go on without us; everything else is killed first. */
 const fenced = ({ before }: Move) => [[...beforeClaim, "Reporting"].includes(before.phase) ? "Done" : "Killing"];
 
+/** While something is under way that can be ended. */
+const interruptible = ["CANCEL", "FENCED"];
+const limited = [...interruptible, "TIMEOUT", "FAILED"];
+
 export const attemptOracle: Oracle = {
   terminal: ["Done"],
+  heeds: {
+    Assigned: always("ADMIT", "REFUSE", "RESUME", ...interruptible),
+    // Whatever else is asked of the Run waits for the answer to the claim.
+    Claiming: always("CLAIMED", "FENCED"),
+    Preparing: always("PREPARED", ...limited),
+    Staging: always("STAGED", ...limited),
+    Starting: always("STARTED", ...limited),
+    Executing: always("EXIT", ...limited),
+    Collecting: always("COLLECTED", "FAILED", ...interruptible),
+    Uploading: always("UPLOADED", "FAILED", ...interruptible),
+    Killing: { GONE: true, FENCED: (before) => has(before, "outcome") },
+    Reporting: always("REPORTED", "FENCED"),
+  },
   leadsTo: {
     ADMIT: ["Claiming"],
     REFUSE: ["Reporting"],

@@ -17,9 +17,14 @@ export interface Move {
   readonly effects: readonly string[];
 }
 
+/** Whether an event does something to a status: always, or when this holds. */
+export type Heed = true | ((before: Status, event: { readonly type: string }) => boolean);
+
 export interface Oracle {
   /** Phases that nothing leaves. */
   readonly terminal: readonly string[];
+  /** By phase, the events that are not ignored there. Everything else changes nothing and has no effect. */
+  readonly heeds: Readonly<Record<string, Readonly<Record<string, Heed>>>>;
   /** Where a change by this event may end; `stays` is the phase before. A function where that depends on more. */
   readonly leadsTo: Readonly<Record<string, readonly string[] | ((move: Move) => readonly string[])>>;
   /** Who may make this move, whatever the chart says. */
@@ -35,6 +40,24 @@ export function wrongEnd({ leadsTo }: Oracle, move: Move): string[] {
   const ends = typeof known === "function" ? known(move) : known;
   if (ends.includes(after.phase) || (ends.includes("stays") && before.phase === after.phase)) return [];
   return [`${event.type} in ${before.phase} must not lead to ${after.phase}`];
+}
+
+/** Whether the event must be taken in that status, whatever the chart says. */
+export function mustTake({ heeds }: Oracle, before: Status, event: { readonly type: string }): boolean {
+  const heed = heeds[before.phase]?.[event.type];
+  return typeof heed === "function" ? heed(before, event) : heed === true;
+}
+
+/** Events that are always heeded. */
+export function always(...events: readonly string[]): Readonly<Record<string, true>> {
+  return Object.fromEntries(events.map((event) => [event, true as const]));
+}
+
+/** Whether a stored message says what a new one would: long ones are cut off. */
+export function saysSame(stored: unknown, message: unknown): boolean {
+  if (stored === message) return true;
+  if (typeof stored !== "string" || typeof message !== "string" || message.length <= 4096) return false;
+  return stored.endsWith("…") && message.startsWith(stored.slice(0, -1));
 }
 
 /** A field of an event that not all events have. */
@@ -56,6 +79,7 @@ interface Condition {
   readonly type: string;
   readonly status: string;
   readonly reason: string;
+  readonly message: string;
   readonly lastTransitionTime: string;
 }
 

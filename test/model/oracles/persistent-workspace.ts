@@ -1,11 +1,56 @@
 import { parseTime } from "#api/time.ts";
-import { claims, common, condition, field, has, type Oracle } from "./oracle.ts";
+import {
+  always,
+  claims,
+  common,
+  condition,
+  field,
+  type Heed,
+  has,
+  number,
+  type Oracle,
+  type Status,
+  saysSame,
+} from "./oracle.ts";
 
 const terminal = ["Lost"];
 const time = (value: unknown) => (typeof value === "string" ? (parseTime(value) ?? 0) : 0);
 
+const usage: Readonly<Record<string, Heed>> = {
+  USE: (before, event) => before.activeRuns !== field(event, "activeRuns"),
+  UNUSED: (before, event) =>
+    number(before.activeRuns) > 0 || time(field(event, "lastUsedTime")) > time(before.lastUsedTime),
+};
+
+/** Whether a condition does not say this yet. */
+function isNews(before: Status, type: string, says: { status: string; reason: unknown; message?: unknown }): boolean {
+  const old = condition(before, type);
+  const isSaid = old?.status === says.status && old.reason === says.reason;
+  return !isSaid || (says.message !== undefined && !saysSame(old.message, says.message));
+}
+
 export const persistentWorkspaceOracle: Oracle = {
   terminal,
+  heeds: {
+    Pending: {
+      ...always("BIND", "RELEASE"),
+      WAIT: (before, event) =>
+        isNews(before, "Bound", { status: "False", reason: field(event, "reason"), message: field(event, "message") }),
+    },
+    Bound: {
+      ...always("LOSE", "RELEASE"),
+      ...usage,
+      POD_READY: (before) => isNews(before, "PodReady", { status: "True", reason: "PodReady" }),
+      POD_NOT_READY: (before, event) =>
+        isNews(before, "PodReady", { status: "False", reason: "PodNotReady", message: field(event, "message") }),
+    },
+    Released: {
+      ...always("LOSE", "NOT_DELETED"),
+      ...usage,
+      FINALIZER_LEFT: (before) => !has(before, "boundPodUID"),
+    },
+    Lost: always("FINALIZER_LEFT"),
+  },
   leadsTo: {
     WAIT: ["Pending"],
     BIND: ({ event }) => [field(event, "finalizer") === true ? "Bound" : "Pending"],
@@ -35,6 +80,9 @@ export const persistentWorkspaceOracle: Oracle = {
         !(before.phase === "Pending" && after.phase === "Bound") || ("finalizer" in event && event.finalizer === true),
       "the finalizer goes only when there are no bytes":
         !effects.includes("removeFinalizer") || after.phase === "Lost" || !has(after, "boundPodUID"),
+      "a workspace that its TTL releases is asked to be deleted":
+        !(event.type === "RELEASE" && before.phase === "Bound" && field(event, "reason") === "TTLExpired") ||
+        effects.includes("requestDeletion"),
       "deletion is requested only of a workspace that its TTL released":
         !effects.includes("requestDeletion") ||
         (after.phase === "Released" && (after.reason === "TTLExpired" || event.type === "NOT_DELETED")),

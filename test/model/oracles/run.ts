@@ -1,6 +1,19 @@
 import type { Retry } from "#api/runs.ts";
 import { parseTime } from "#api/time.ts";
-import { claims, common, condition, field, finished, has, type Move, number, type Oracle } from "./oracle.ts";
+import {
+  always,
+  claims,
+  common,
+  condition,
+  field,
+  finished,
+  has,
+  type Move,
+  number,
+  type Oracle,
+  type Status,
+  saysSame,
+} from "./oracle.ts";
 
 const podReasons = ["PodDeleted", "PodEvicted", "NodeLost", "RuntimeDeleted"];
 const terminal = ["Succeeded", "Failed", "Timeout", "Cancelled"];
@@ -38,8 +51,23 @@ function afterFailure({ before, event }: Move): readonly string[] {
   return [reason === "Timeout" ? "Timeout" : "Failed"];
 }
 
+/** When the back-off is over, milliseconds since the epoch. */
+const dueTime = ({ nextAttemptTime }: Status) =>
+  typeof nextAttemptTime === "string" ? (parseTime(nextAttemptTime) ?? 0) : 0;
+
 export const runOracle: Oracle = {
   terminal,
+  heeds: {
+    Pending: {
+      ...always("CANCEL", "INVALID"),
+      WAIT: (before, event) =>
+        before.reason !== field(event, "reason") || !saysSame(before.message, field(event, "message")),
+      ASSIGN: (before, event) => number(field(event, "now")) >= dueTime(before),
+      RUNTIME_DELETED: (before) => number(before.assignmentEpoch) > 0,
+    },
+    Scheduled: always("CLAIM", "TAKE_BACK", "HAND_BACK", "POD_LOST", "CANCEL"),
+    Running: always("SUCCEED", "FAIL", "POD_LOST", "CANCEL"),
+  },
   leadsTo: {
     WAIT: ["Pending"],
     ASSIGN: ["Scheduled"],
@@ -55,8 +83,7 @@ export const runOracle: Oracle = {
   },
   writersOf,
   check: (move) => {
-    const { before, after, event } = move;
-    const due = typeof before.nextAttemptTime === "string" ? (parseTime(before.nextAttemptTime) ?? 0) : 0;
+    const { before, after } = move;
     const placed = after.phase === "Scheduled" || after.phase === "Running";
     const claimed = before.phase === "Scheduled" && after.phase === "Running";
     const assigned = before.phase === "Pending" && after.phase === "Scheduled";
@@ -66,9 +93,6 @@ export const runOracle: Oracle = {
     return claims({
       ...common({ terminal }, move),
       ...finished({ terminal }, move, "Succeeded"),
-      "nobody is placed before the back-off is over": !assigned || number(field(event, "now")) >= due,
-      "a Run that was never placed waits for its Runtime":
-        event.type !== "RUNTIME_DELETED" || number(before.assignmentEpoch) > 0,
       "a placed Run has its Pod and its UID": !placed || (has(after, "assignedPod") && has(after, "assignedPodUID")),
       "a Pending Run has no Pod": after.phase !== "Pending" || (!has(after, "assignedPod") && !has(after, "startTime")),
       "an attempt is spent exactly by a claim": number(after.attempt) === number(before.attempt) + (claimed ? 1 : 0),

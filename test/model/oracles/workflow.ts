@@ -1,4 +1,19 @@
-import { claims, common, finished, has, type Oracle, type Status } from "./oracle.ts";
+import { stableJson } from "#api/json.ts";
+import {
+  always,
+  claims,
+  common,
+  condition,
+  field,
+  finished,
+  type Heed,
+  has,
+  type Move,
+  number,
+  type Oracle,
+  type Status,
+  saysSame,
+} from "./oracle.ts";
 
 const ends = ["Succeeded", "Failed", "Cancelled", "Skipped"];
 const runEnds = ["Succeeded", "Failed"];
@@ -10,8 +25,24 @@ const jobsOf = (run: Status) => Object.values((run.jobs ?? {}) as Readonly<Recor
 
 const isActive = (member: Status) => member.phase === "Running" || member.phase === "Stopping";
 
+const isBad = (member: Status) => member.phase === "Failed" || member.phase === "Cancelled";
+const hasNames = (status: Status) => number(status.collision) < 100;
+const differs = (a: unknown, b: unknown) => stableJson(a) !== stableJson(b);
+
 export const stepOracle: Oracle = {
   terminal: ends,
+  heeds: {
+    Waiting: always("START", "CANNOT_START", "SKIP"),
+    Running: {
+      ...always("RUN_SUCCEEDED", "RUN_FAILED", "RUN_CANCELLED", "RUN_MISSING"),
+      ...always("NAME_TAKEN", "RUN_REFUSED", "REPLACE", "CANCEL"),
+      RUN_SEEN: (before, event) =>
+        !has(before, "startTime") ||
+        before.reason !== field(event, "reason") ||
+        !saysSame(before.message, field(event, "message")),
+    },
+    Stopping: always("RUN_SUCCEEDED", "RUN_FAILED", "RUN_CANCELLED", "RUN_MISSING", "CANCEL"),
+  },
   leadsTo: {
     START: ["Running"],
     CANNOT_START: ["Failed"],
@@ -22,9 +53,10 @@ export const stepOracle: Oracle = {
     RUN_CANCELLED: ({ before }) => [before.phase === "Stopping" ? "Cancelled" : "Failed"],
     RUN_MISSING: ({ before }) =>
       before.phase === "Stopping" ? ["Cancelled"] : [has(before, "startTime") ? "Failed" : "Running"],
-    NAME_TAKEN: ["stays", "Failed"],
+    // What was seen to exist and has gone was deleted; before that, there are 100 more names to try.
+    NAME_TAKEN: ({ before }) => (!has(before, "startTime") && hasNames(before) ? ["stays"] : ["Failed"]),
     RUN_REFUSED: ["Failed"],
-    REPLACE: ["stays", "Failed"],
+    REPLACE: ({ before }) => (hasNames(before) ? ["stays"] : ["Failed"]),
     CANCEL: ["Stopping"],
   },
   writersOf: () => ["controller"],
@@ -50,8 +82,43 @@ export const stepOracle: Oracle = {
   },
 };
 
+/** Whether steps, or artifacts, are other ones than those that stand there. */
+function stepsDiffer(before: Status, event: { readonly type: string }): boolean {
+  const fresh = (field(event, "artifacts") ?? []) as readonly { readonly name: string }[];
+  const known = (before.artifacts ?? {}) as Readonly<Record<string, unknown>>;
+  return differs(stepsOf(before), field(event, "steps")) || fresh.some((each) => differs(each, known[each.name]));
+}
+
+const allEndedWell = (before: Status) => stepsOf(before).every(endedWell);
+const endedBadly = (before: Status) => stepsOf(before).some(isBad) && !stepsOf(before).some(isActive);
+const nothingEnded = (before: Status) => !stepsOf(before).some(hasEnded);
+
+/** A new one is ordered as long as there are names; then the job ends, a step at work first. */
+const otherWorkspace = ({ before }: Move) =>
+  hasNames(before) ? ["stays"] : [stepsOf(before).some(isActive) ? "Stopping" : "Failed"];
+
+/** Steps are left, and only the lack of files keeps the next one from its turn. */
+const isBetweenSteps = (before: Status) =>
+  stepsOf(before).every((each) => endedWell(each) || each.phase === "Waiting") && !allEndedWell(before);
+
 export const jobOracle: Oracle = {
   terminal: ends,
+  heeds: {
+    Waiting: always("READY", "CANNOT_START", "SKIP"),
+    Queued: always("START", "SKIP", "REPLACE_WORKSPACE", "WORKSPACE_MISSING", "NAME_TAKEN", "WORKSPACE_REFUSED"),
+    Running: {
+      ...always("WORKSPACE_REFUSED", "CANCEL"),
+      STEPS: stepsDiffer,
+      STEPS_SUCCEEDED: allEndedWell,
+      OUTPUTS_FAILED: allEndedWell,
+      STEP_FAILED: endedBadly,
+      WORKSPACE_LOST: isBetweenSteps,
+      REPLACE_WORKSPACE: nothingEnded,
+      WORKSPACE_MISSING: nothingEnded,
+      NAME_TAKEN: nothingEnded,
+    },
+    Stopping: { STEPS: stepsDiffer, STEPS_ENDED: (before) => !stepsOf(before).some(isActive) },
+  },
   leadsTo: {
     READY: ["Queued"],
     CANNOT_START: ["Failed"],
@@ -63,12 +130,11 @@ export const jobOracle: Oracle = {
     STEPS_ENDED: ({ before }) => [before.reason === "TimedOut" ? "Cancelled" : "Failed"],
     OUTPUTS_FAILED: ["Failed"],
     WORKSPACE_LOST: ["Failed"],
-    // A new one is ordered, or the job ends; a step at work ends first.
-    REPLACE_WORKSPACE: ({ effects }) => (effects.includes("createWorkspace") ? ["stays"] : ["Stopping", "Failed"]),
-    NAME_TAKEN: ({ effects }) => (effects.includes("createWorkspace") ? ["stays"] : ["Stopping", "Failed"]),
+    REPLACE_WORKSPACE: otherWorkspace,
+    NAME_TAKEN: otherWorkspace,
     WORKSPACE_MISSING: ["stays"],
-    WORKSPACE_REFUSED: ["Stopping", "Failed"],
-    CANCEL: ["Stopping", "Cancelled"],
+    WORKSPACE_REFUSED: ({ before }) => [stepsOf(before).some(isActive) ? "Stopping" : "Failed"],
+    CANCEL: ({ before }) => [stepsOf(before).some(isActive) ? "Stopping" : "Cancelled"],
   },
   writersOf: () => ["controller"],
   check: (move) => {
@@ -100,8 +166,25 @@ export const jobOracle: Oracle = {
   },
 };
 
+const jobsDiffer: Heed = (before, event) => differs(before.jobs ?? {}, field(event, "jobs"));
+const allJobsEnded = (before: Status) => jobsOf(before).every(hasEnded);
+const places = (before: Status) => condition(before, "WorkspaceReady");
+
 export const workflowRunOracle: Oracle = {
   terminal: runEnds,
+  heeds: {
+    Pending: always("FREEZE", "START", "INVALID"),
+    Running: {
+      JOBS: jobsDiffer,
+      JOBS_SUCCEEDED: (before) => allJobsEnded(before) && !jobsOf(before).some(isBad),
+      JOB_FAILED: (before) => allJobsEnded(before) && jobsOf(before).some(isBad),
+      TIME_OUT: true,
+      WORKSPACE_WAITS: (before, event) =>
+        places(before)?.status !== "False" || !saysSame(places(before)?.message, field(event, "message")),
+      WORKSPACE_READY: (before) => places(before)?.status === "False",
+    },
+    Stopping: { JOBS: jobsDiffer, JOBS_ENDED: (before) => !jobsOf(before).some(isActive) },
+  },
   leadsTo: {
     FREEZE: ["stays"],
     START: ["Running"],
