@@ -1,7 +1,20 @@
 import { Command } from "commander";
+import { addCancel } from "./commands/cancel.ts";
+import { addDelete } from "./commands/delete.ts";
+import { addDescribe } from "./commands/describe.ts";
+import { addGet } from "./commands/get.ts";
+import { addList } from "./commands/list.ts";
+import { addLogs } from "./commands/logs.ts";
+import { addRun } from "./commands/run.ts";
+import { addWait } from "./commands/wait.ts";
 import type { Environment } from "./environment.ts";
 import { type ExitCode, exitCodeMeanings } from "./exit-codes.ts";
-import { addRun } from "./local/run.ts";
+import { addDown } from "./local/down.ts";
+import { addPod } from "./local/pod.ts";
+import { addReset } from "./local/reset.ts";
+import { addRun as addLocalRun } from "./local/run.ts";
+import { addStatus } from "./local/status.ts";
+import { addUp } from "./local/up.ts";
 
 const exitCodeHelp = `
 Exit codes:
@@ -13,7 +26,7 @@ ${exitCodeMeanings.map(([code, meaning]) => `  ${String(code).padStart(3)}  ${me
  * @param end called with the exit code of the command that was run
  */
 export function createProgram(env: Environment, end: (code: ExitCode) => void): Command {
-  const program = new Command("krt")
+  const program = new Command(env.invokedAs)
     .description("Runs short executions and workflows on warm Pods.")
     .version(env.version, "--version", "show the version")
     .helpOption("-h, --help", "show help")
@@ -26,11 +39,14 @@ export function createProgram(env: Environment, end: (code: ExitCode) => void): 
       getOutHasColors: () => env.out.color,
       getErrHasColors: () => env.err.color,
     })
+    .enablePositionalOptions()
     .exitOverride();
   program.addHelpText("after", exitCodeHelp);
-  program.showHelpAfterError("     See krt --help.");
+  program.showHelpAfterError(`     See ${env.invokedAs} --help.`);
+  for (const add of [addRun, addList, addGet, addDescribe, addLogs, addWait, addCancel, addDelete])
+    add(program, env, end);
   const local = program.command("local").description("a cluster on this machine, in one process");
-  local.showHelpAfterError("     See krt local --help.");
-  addRun(local, env, end);
+  local.showHelpAfterError(`     See ${env.invokedAs} local --help.`);
+  for (const add of [addLocalRun, addUp, addDown, addStatus, addPod, addReset]) add(local, env, end);
   return program;
 }

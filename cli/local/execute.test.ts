@@ -36,7 +36,7 @@ test("a cluster that cannot start is told as such, with the end of its log", asy
   expect(error).toBeInstanceOf(CliError);
   expect((error as CliError).exitCode).toBe(4);
   expect(errorLines(error as CliError)).toEqual([
-    expect.stringMatching(/^krt: the local cluster failed: ENOENT/),
+    expect.stringMatching(/^krt: the local cluster failed: .*(ENOENT|unable to open)/),
     "     the last of 20 lines of /nowhere/krt-1/cluster.log",
     "     This is no fault of your files. Run it again with --keep --verbose to see more.",
   ]);

@@ -14,6 +14,7 @@ import { isSuccess, type View } from "../progress/view.ts";
 import { type Watched, watchExecutions } from "../progress/watch.ts";
 import { summaryLines } from "../summary/summary.ts";
 import { jobOrders } from "./job-order.ts";
+import { startLocal } from "./start.ts";
 
 export interface RunOptions {
   /** Whether the output of the Runs is shown while they run. */
@@ -46,11 +47,9 @@ export async function runPlan(
   env: Environment,
   logger: Logger,
 ): Promise<Result> {
-  const { clock, random, entry } = env;
+  const { clock } = env;
   const begun = clock.monotonic();
-  // Loaded now, so that help, and mistakes in files, are answered at once.
-  const { startCluster } = await import("#local/cluster.ts");
-  const cluster = await startCluster({ stateDirectory: directory, entry, clock, random, logger });
+  const cluster = await startLocal(directory, "memory", env, logger);
   const startMs = clock.monotonic() - begun;
   let finish: () => Result;
   try {

@@ -1,5 +1,5 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
-import { maxDurationMs, parseDuration } from "#api/duration.ts";
+import { type Command, Option } from "commander";
+import { duration } from "../commands/command.ts";
 import type { Environment } from "../environment.ts";
 import type { ExitCode } from "../exit-codes.ts";
 
@@ -51,12 +51,4 @@ export function addRun(local: Command, env: Environment, end: (code: ExitCode) =
       const { namespace, follow = false, keep = false, verbose = false, timeout } = flags;
       end(await execute(paths, { namespace, follow, keep, verbose, timeoutMs: timeout }, env));
     });
-}
-
-function duration(text: string): number {
-  const ms = parseDuration(text);
-  if (ms === undefined || ms <= 0 || ms > maxDurationMs) {
-    throw new InvalidArgumentError("Write a duration such as 90s, 5m or 1h.");
-  }
-  return ms;
 }

@@ -36,6 +36,19 @@ export async function readManifests(
   return manifests;
 }
 
+/**
+ * The text of one file, or of standard input (`-`).
+ * @throws CliError when it cannot be read
+ */
+export async function readText(path: string, files: InputFiles): Promise<string> {
+  if (path === "-") return decode("standard input", await files.readInput());
+  try {
+    return decode(path, await files.read(path));
+  } catch (error) {
+    throw error instanceof CliError ? error : unreadable(path, error);
+  }
+}
+
 async function readPath(path: string, files: InputFiles): Promise<[file: string, text: string][]> {
   if (path === "-") return [["stdin", decode("standard input", await files.readInput())]];
   try {

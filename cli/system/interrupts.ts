@@ -1,3 +1,4 @@
+import type { Cancel } from "#kube/ports.ts";
 import { exitCodes } from "../exit-codes.ts";
 
 /**
@@ -9,18 +10,26 @@ const echoMs = 300;
 /** What a stream says when nobody reads it any more: a pipe, and a terminal that was closed. */
 const readerGone: ReadonlySet<string | undefined> = new Set(["EPIPE", "EIO"]);
 
-/**
- * Aborted by the first signal that asks us to end, or when nobody reads our output any more; the second one ends the process at
- * once.
- */
-export function watchInterrupts(): AbortSignal {
+export interface Interrupts {
+  /** Aborted by the first signal that asks us to end, or when nobody reads our output any more. */
+  readonly signal: AbortSignal;
+  /** Calls at the second one, which otherwise ends the process at once. The third one always does. */
+  onSecond(listener: () => void): Cancel;
+}
+
+/** Takes over the signals of this process. */
+export function watchInterrupts(): Interrupts {
   const interrupted = new AbortController();
+  let onSecond: (() => void) | undefined;
+  let count = 0;
   let last: { readonly why: string; readonly at: number } | undefined;
   const interrupt = (why: string) => {
     const now = performance.now();
     if (last?.why === why && now - last.at < echoMs) return;
-    if (last !== undefined) process.exit(exitCodes.interrupted);
+    count += 1;
+    if (count > 2 || (count === 2 && onSecond === undefined)) process.exit(exitCodes.interrupted);
     last = { why, at: now };
+    if (count === 2) onSecond?.();
     interrupted.abort(new Error(why));
   };
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => interrupt(name));
@@ -31,5 +40,13 @@ export function watchInterrupts(): AbortSignal {
       if (last === undefined) interrupt("nobody reads the output");
     });
   }
-  return interrupted.signal;
+  return {
+    signal: interrupted.signal,
+    onSecond(listener) {
+      onSecond = listener;
+      return () => {
+        if (onSecond === listener) onSecond = undefined;
+      };
+    },
+  };
 }

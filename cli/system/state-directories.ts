@@ -5,18 +5,13 @@ import { join } from "node:path";
 import type { StateDirectories } from "../environment.ts";
 import { CliError } from "../errors.ts";
 import { exitCodes } from "../exit-codes.ts";
-
-/**
- * Longest path of a state directory. A socket of a Pod is some 65 bytes below it (`pods/UID/socket/NAME.sock`), and its whole path
- * may have 107 (unix(7)).
- */
-const maxPath = 40;
+import { maxStatePath } from "../local/state-directory.ts";
 
 export const systemStateDirectories: StateDirectories = {
   async make() {
     for (const parent of [tmpdir(), "/tmp"]) {
       const prefix = join(await realpath(parent).catch(() => parent), "krt-");
-      if (Buffer.byteLength(prefix) + 6 > maxPath) continue;
+      if (Buffer.byteLength(prefix) + 6 > maxStatePath) continue;
       try {
         return await mkdtemp(prefix);
       } catch (error) {
@@ -29,7 +24,7 @@ export const systemStateDirectories: StateDirectories = {
       }
     }
     throw new CliError("the path of the temporary directory is too long for sockets", {
-      advice: `Set TMPDIR to a directory with a path of at most ${maxPath - 11} bytes.`,
+      advice: `Set TMPDIR to a directory with a path of at most ${maxStatePath - 11} bytes.`,
       exitCode: exitCodes.platform,
     });
   },

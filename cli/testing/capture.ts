@@ -14,8 +14,8 @@ export class Capture implements Output {
     this.color = color;
   }
 
-  write(text: string): void {
-    this.text += text;
+  write(text: string | Uint8Array): void {
+    this.text += typeof text === "string" ? text : Buffer.from(text).toString("utf8");
   }
 
   columns(): number {

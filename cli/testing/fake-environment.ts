@@ -40,6 +40,13 @@ export function fakeEnvironment(files: InputFiles = fakeFiles({})) {
     clock: new VirtualClock(),
     random: seededRandom(1),
     interrupted: new AbortController().signal,
+    onSecondInterrupt: () => () => {},
+    ask: async () => undefined,
+    variables: {},
+    invokedAs: "krt",
+    connect: never,
+    downloads: { exists: never, openPartial: never },
+    machine: { makeDirectory: never, spawn: never, signal: never, isAlive: never, crash: never },
     version: "1.2.3",
     entry: [],
   };

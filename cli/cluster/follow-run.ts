@@ -1,0 +1,107 @@
+import type { Run } from "#api/kinds/run.ts";
+import { runs } from "#api/resources.ts";
+import { fromStart } from "#extension-api/client/logs.ts";
+import { StatusError } from "#kube/transport.ts";
+import { cancelRun } from "../commands/cancel.ts";
+import { CliError } from "../errors.ts";
+import { type ExitCode, exitCodes } from "../exit-codes.ts";
+import { clusterError } from "./errors.ts";
+import { adviceFor, endOf, exitCodeOf, hasEnded } from "./run-end.ts";
+import { readLog, writeItem } from "./run-logs.ts";
+import type { Session } from "./session.ts";
+import { tell } from "./several.ts";
+import { DeletedError, watchObject } from "./watch-object.ts";
+
+/** Shows what a Run prints until it has ended. @returns what `krt run` exits with */
+export async function followRun(run: Run, session: Session): Promise<ExitCode> {
+  const { env, namespace } = session;
+  const { name } = run.metadata;
+  const leaving = new AbortController();
+  const stopAsking = onInterrupt(name, session, leaving);
+  const output = showOutput(name, session, leaving.signal);
+  try {
+    let told: string | undefined;
+    const ended = await watchObject(
+      runs,
+      { name, namespace },
+      {
+        until: hasEnded,
+        signal: leaving.signal,
+        onChange({ status }) {
+          const why = status?.phase === "Pending" ? status.reason : undefined;
+          if (why !== undefined && why !== told) env.err.write(`Run ${name} waits: ${why}: ${status?.message ?? ""}\n`);
+          told = why;
+        },
+      },
+      { client: session.client, clock: env.clock, random: env.random },
+    );
+    await output;
+    if (ended === undefined) {
+      env.err.write(`Run ${name} goes on; \`${env.invokedAs} logs -f ${name}\` shows its output\n`);
+      return exitCodes.interrupted;
+    }
+    if (ended.status?.phase !== "Succeeded") {
+      const advice = ended.status?.reason === "ExitNonZero" ? undefined : adviceFor(ended.status?.reason);
+      tell(env, new CliError(`Run ${name} ${endOf(ended)}`, advice === undefined ? {} : { advice }));
+    }
+    return exitCodeOf(ended);
+  } catch (error) {
+    if (!(error instanceof DeletedError)) throw error;
+    throw new CliError(error.message, { exitCode: exitCodes.noExitCode, advice: "Somebody else deleted it." });
+  } finally {
+    leaving.abort();
+    stopAsking();
+  }
+}
+
+/** A log that cannot be read is told, but the Run is what counts. */
+async function showOutput(name: string, session: Session, signal: AbortSignal): Promise<void> {
+  try {
+    const options = { follow: true, cursor: fromStart };
+    for await (const item of await readLog(name, options, session, signal)) writeItem(item, session.env);
+  } catch (thrown) {
+    if (signal.aborted) return;
+    // Of a Run that was deleted the watch tells.
+    if (thrown instanceof StatusError && thrown.code === 404) return;
+    const error = await clusterError(thrown, session);
+    session.env.err.write(
+      `krt: the output of Run ${name} cannot be shown: ${error instanceof Error ? error.message : error}\n`,
+    );
+  }
+}
+
+/** At Ctrl-C a person is asked once; where nobody can be asked, and at a second Ctrl-C, the Run is cancelled. */
+function onInterrupt(name: string, session: Session, leaving: AbortController): () => void {
+  const { env } = session;
+  const answered = new AbortController();
+  let cancelled = false;
+  const cancel = async () => {
+    if (cancelled) return;
+    cancelled = true;
+    answered.abort();
+    env.err.write(`Cancelling Run ${name}; another Ctrl-C leaves at once\n`);
+    try {
+      await cancelRun(name, undefined, session);
+    } catch (thrown) {
+      const error = await clusterError(thrown, session);
+      env.err.write(`krt: Run ${name} cannot be cancelled: ${error instanceof Error ? error.message : error}\n`);
+      leaving.abort();
+    }
+  };
+  const ask = async () => {
+    const question = `\nCancel Run ${name}? [y]es, [n]o, [d]etach and leave it running: `;
+    const answer = await env.ask(question, answered.signal);
+    if (/^n/i.test(answer ?? "")) return;
+    if (/^d/i.test(answer ?? "")) leaving.abort();
+    else await cancel();
+  };
+  const interrupted = () => void ask();
+  const forget = env.onSecondInterrupt(() => (cancelled ? leaving.abort() : void cancel()));
+  env.interrupted.addEventListener("abort", interrupted, { once: true });
+  if (env.interrupted.aborted) interrupted();
+  return () => {
+    forget();
+    answered.abort();
+    env.interrupted.removeEventListener("abort", interrupted);
+  };
+}

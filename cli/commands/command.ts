@@ -1,0 +1,55 @@
+import { type Command, InvalidArgumentError } from "commander";
+import { maxDurationMs, parseDuration } from "#api/duration.ts";
+import type { Environment } from "../environment.ts";
+import type { ExitCode } from "../exit-codes.ts";
+
+/** Adds a command to its parent. `end` is called with the exit code when it was run. */
+export type AddCommand = (parent: Command, env: Environment, end: (code: ExitCode) => void) => void;
+
+/**
+ * Adds examples to the help of a command, with the name under which `krt` was called, and tells after mistakes where that help is.
+ *
+ * @param path words of the command, e.g. `local up`
+ * @param examples pairs of what it does and the command line without the name
+ */
+export function withExamples(
+  command: Command,
+  { invokedAs }: Pick<Environment, "invokedAs">,
+  path: string,
+  examples: readonly (readonly [what: string, line: string])[],
+): Command {
+  const text = examples.map(([what, line]) => `  ${what}:\n    ${invokedAs} ${line}`).join("\n\n");
+  return command
+    .addHelpText("after", `\nExamples:\n${text}`)
+    .showHelpAfterError(`     See ${invokedAs} ${path} --help.`);
+}
+
+/** Reads a duration such as `90s` as milliseconds. */
+export function duration(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined || ms <= 0 || ms > maxDurationMs) {
+    throw new InvalidArgumentError("Write a duration such as 90s, 5m or 1h.");
+  }
+  return ms;
+}
+
+/** Reads a whole number that is not below a bound. */
+export const wholeNumber =
+  (least: number) =>
+  (text: string): number => {
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || value < least || !Number.isSafeInteger(value)) {
+      throw new InvalidArgumentError(`Write a whole number from ${least} on.`);
+    }
+    return value;
+  };
+
+/** Collects an option that may be given several times. */
+export const collected = (value: string, before: readonly string[] = []): string[] => [...before, value];
+
+/** Reads `KEY=VALUE`, given several times, into a record. */
+export function pairs(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const at = text.indexOf("=");
+  if (at < 1) throw new InvalidArgumentError("Write KEY=VALUE.");
+  return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
+}

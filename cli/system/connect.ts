@@ -1,0 +1,55 @@
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { delimiter, join } from "node:path";
+import { tokenDirectory } from "#api/pod-layout.ts";
+import { createClient } from "#kube/client.ts";
+import { httpTransport } from "#kube/http-transport.ts";
+import { type ClusterAccess, type KubeconfigChoice, loadClusterAccess } from "#kube/kubeconfig.ts";
+import { silentLogger } from "#kube/silent-logger.ts";
+import { systemClock, systemRandom } from "#kube/system.ts";
+import type { Connection } from "../environment.ts";
+import { CliError } from "../errors.ts";
+import { exitCodes } from "../exit-codes.ts";
+
+/** Connects as kubectl would: `--kubeconfig`, `$KUBECONFIG`, `~/.kube/config`, or the service account of a Pod. */
+export function systemConnect(choice: KubeconfigChoice): Connection {
+  const access = accessOf(choice);
+  const deps = { clock: systemClock, random: systemRandom, logger: silentLogger };
+  const transport = httpTransport({ ...access, ...deps, userAgent: "krt" });
+  return {
+    client: createClient(transport),
+    server: access.server,
+    namespace: access.namespace,
+    close: () => transport.close(),
+  };
+}
+
+function accessOf(choice: KubeconfigChoice): ClusterAccess {
+  refuseMissing(choice.file);
+  try {
+    return loadClusterAccess(choice);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new CliError(why, {
+      advice: "`kubectl config get-contexts` lists what there is.",
+      exitCode: exitCodes.usage,
+      cause: error,
+    });
+  }
+}
+
+/** The library falls back to localhost:8080 in silence, which is nobody's cluster. */
+function refuseMissing(file: string | undefined): void {
+  const named = file === undefined ? (process.env.KUBECONFIG ?? "").split(delimiter).filter(Boolean) : [file];
+  const missing = named.find((one) => !existsSync(one));
+  if (missing !== undefined) {
+    throw new CliError(`there is no kubeconfig ${missing}`, {
+      advice: `Check ${file === undefined ? "KUBECONFIG" : "--kubeconfig"}; \`krt local status\` shows that of a local cluster.`,
+    });
+  }
+  if (named.length > 0 || existsSync(join(homedir(), ".kube/config"))) return;
+  if (process.env.KUBERNETES_SERVICE_HOST && existsSync(`${tokenDirectory}/token`)) return;
+  throw new CliError("no cluster is configured", {
+    advice: "Pass --kubeconfig or set KUBECONFIG; `krt local up` starts a cluster on this machine.",
+  });
+}
