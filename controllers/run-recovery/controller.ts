@@ -19,23 +19,29 @@ export function createRunRecovery(deps: ControllerDeps, informers: Informers): C
   const runClient = client.of(runs);
   const controller = createController({ name: "run-recovery", reconcile, workers: 8, ...deps });
 
-  informers.runs.onChange((_, run) => {
-    if (run !== undefined && isAtRisk(run)) controller.enqueue(keyOf(run));
+  informers.runs.onChange((old, next) => {
+    const run = next ?? old;
+    if (run === undefined) return;
+    // One that has ended gives up its place in the queue, where it may else wait for a deadline of hours.
+    if (
+      (next !== undefined && isAtRisk(next)) ||
+      (old !== undefined && isAtRisk(old) && old.spec.timeout !== undefined)
+    ) {
+      controller.enqueue(keyOf(run));
+    }
   });
   informers.pods.onChange((old, next) => {
     const pod = next ?? old;
     if (pod === undefined) return;
-    for (const run of informers.runs.byIndex("pod", keyOf(pod))) {
-      if (!isTerminal(run.status?.phase)) controller.enqueue(keyOf(run));
-    }
+    for (const run of informers.runs.byIndex("pod", keyOf(pod))) controller.enqueue(keyOf(run));
   });
   informers.runtimes.onChange((old, next) => {
     // Rare, so a walk over all Runs is cheaper than an index that every Run would pay for.
     if (next !== undefined || old === undefined) return;
+    const { name, namespace } = old.metadata;
     for (const run of informers.runs.values()) {
-      if (run.spec.runtime === old.metadata.name && run.metadata.namespace === old.metadata.namespace) {
-        controller.enqueue(keyOf(run));
-      }
+      const isOurs = run.spec.runtime === name && run.metadata.namespace === namespace;
+      if (isOurs && isAtRisk(run)) controller.enqueue(keyOf(run));
     }
   });
 

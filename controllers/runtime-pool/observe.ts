@@ -106,8 +106,8 @@ function shapeCurrent(
   // Replicas for which no Pod exists yet cost nobody anything; the rest follows in the next pass.
   const unborn = Math.min(surplus, Math.max(0, asked - living.length));
   if (unborn > 0) return [{ kind: "shrink", set, replicas: asked - unborn, pods: [] }];
-  const candidates = living.filter((one) => drainingSince(one) === undefined).sort(emptiestFirst);
-  const leaving = [...draining, ...candidates.slice(0, surplus)];
+  const staying = living.filter((one) => drainingSince(one) === undefined);
+  const leaving = surplus === 0 ? draining : [...draining, ...staying.sort(emptiestFirst).slice(0, surplus)];
   return [...markDraining(leaving), ...letGo(set, leaving, asked, seen, now, deadlines)];
 }
 

@@ -1,0 +1,98 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Run, RunStatus } from "#api/kinds/run.ts";
+import { runs, runtimes } from "#api/resources.ts";
+import { timestamp } from "#api/time.ts";
+import { pods } from "#kube/builtin.ts";
+import type { Controller } from "#kube/controller.ts";
+import { ControlPlane } from "#test/integration/support/control-plane.ts";
+import { createRunRecovery } from "./index.ts";
+
+const namespace = "default";
+let plane: ControlPlane;
+let recovery: Controller;
+beforeEach(async () => {
+  plane = new ControlPlane();
+  await plane.start((deps, informers) => {
+    recovery = createRunRecovery(deps, informers);
+    return [recovery];
+  });
+  await plane.create(runtimes, {
+    metadata: { name: "bash", namespace },
+    spec: { template: { spec: { containers: [{ name: "runtime", image: "x" }] } } },
+  });
+});
+afterEach(() => plane.stop());
+
+const makePod = () =>
+  plane.create(
+    pods,
+    {
+      metadata: { name: "p", namespace, labels: { "kruntimes.io/runtime": "bash" } },
+      spec: { containers: [{ name: "runtime", image: "x" }], nodeName: "n" },
+    },
+    { phase: "Running" },
+  );
+
+async function running(name: string, podUID: string, spec: Partial<Run["spec"]> = {}): Promise<Run> {
+  const placed = { assignedPod: "p", assignedPodUID: podUID, assignmentEpoch: 1 };
+  return plane.create(
+    runs,
+    { metadata: { name, namespace }, spec: { runtime: "bash", source: { inline: "exit" }, ...spec } },
+    { phase: "Scheduled", ...placed },
+    { phase: "Running", ...placed, attempt: 1, startTime: timestamp(plane.clock.now()) },
+  );
+}
+
+const status = async (name: string): Promise<RunStatus | undefined> => (await plane.find(runs, name))?.status;
+
+test("Runs of a Pod that goes follow their retry policy; those of others stay", async () => {
+  const { uid = "" } = (await makePod()).metadata;
+  await running("once", uid);
+  await running("again", uid, { retryPolicy: { maxAttempts: 2 } });
+  await plane.client.of(pods).delete({ name: "p", namespace }, { gracePeriodSeconds: 0 });
+  await plane.settle();
+  expect(await status("once")).toMatchObject({ phase: "Failed", reason: "PodDeleted" });
+  expect(await status("again")).toMatchObject({ phase: "Pending", attempts: [{ number: 1, reason: "PodDeleted" }] });
+});
+
+test("a Pod that a late watch does not show yet loses nothing", async () => {
+  plane.api.faults.onWatchEvent = ({ resource }) => (resource === "pods" ? { delayMs: 30_000 } : undefined);
+  const { uid = "" } = (await makePod()).metadata;
+  await running("a", uid);
+  await plane.elapse(60_000);
+  expect(await status("a")).toMatchObject({ phase: "Running" });
+});
+
+test("an agent that is silent for a minute after the timeout loses its Run", async () => {
+  const { uid = "" } = (await makePod()).metadata;
+  await running("a", uid, { timeout: "10s" });
+  await plane.elapse(69_000);
+  expect(await status("a")).toMatchObject({ phase: "Running" });
+  await plane.elapse(2000);
+  expect(await status("a")).toMatchObject({ phase: "Failed", reason: "NodeLost" });
+});
+
+test("a Run that has ended waits for no deadline any more", async () => {
+  const { uid = "" } = (await makePod()).metadata;
+  const run = await running("a", uid, { timeout: "24h" });
+  await plane.settle();
+  expect(recovery.metrics().queue.delayed).toBe(1);
+  const ended = { ...run.status, phase: "Succeeded" as const, completionTime: timestamp(plane.clock.now()) };
+  await plane.client.of(runs).update({ ...run, status: ended }, "status");
+  await plane.settle();
+  expect(recovery.metrics().queue.delayed).toBe(0);
+});
+
+test("without its Runtime a Run that was placed fails, and one that never was waits", async () => {
+  await plane.client.of(runtimes).delete({ name: "bash", namespace });
+  const spec = { runtime: "bash", source: { inline: "exit" } };
+  await plane.create(
+    runs,
+    { metadata: { name: "placed", namespace }, spec },
+    { phase: "Scheduled", assignedPod: "p", assignedPodUID: "gone", assignmentEpoch: 1 },
+  );
+  await plane.create(runs, { metadata: { name: "new", namespace }, spec });
+  await plane.elapse(1000);
+  expect(await status("placed")).toMatchObject({ phase: "Failed", reason: "RuntimeDeleted" });
+  expect(await status("new")).toEqual({ phase: "Pending" });
+});
