@@ -93,6 +93,21 @@ test("a Run of a WorkflowRun lives as long as that, also when somebody gave it a
   expect(await plane.find(runs, "child")).toBeDefined();
 });
 
+test("a Run that somebody else's controller made goes by its TTL", async () => {
+  await start();
+  const owner = { apiVersion: "example.com/v1", kind: "CronRun", name: "nightly", uid: "u", controller: true };
+  await plane.create(
+    runs,
+    {
+      metadata: { name: "a", namespace: "default", ownerReferences: [owner] },
+      spec: spec({ ttlSecondsAfterFinished: 0 }),
+    },
+    { phase: "Cancelled", completionTime: timestamp(plane.clock.now()) },
+  );
+  await plane.elapse(1000);
+  expect(await plane.find(runs, "a")).toBeUndefined();
+});
+
 function endedWorkflowRun(name: string, agoMs: number) {
   return plane.create(
     workflowRuns,

@@ -1,9 +1,10 @@
+import type { Run } from "#api/kinds/run.ts";
 import { keyOf, type Resource } from "#api/meta.ts";
 import { runs, workflowRuns } from "#api/resources.ts";
 import { isTerminal } from "#api/runs.ts";
 import { parseTime } from "#api/time.ts";
 import { hasEnded } from "#api/workflow-phases.ts";
-import { type ControllerDeps, controllerOf, type Informers } from "#controllers/informers.ts";
+import type { ControllerDeps, Informers } from "#controllers/informers.ts";
 import { type Controller, createController } from "#kube/controller.ts";
 import type { Informer } from "#kube/informer.ts";
 import { after, done, type Outcome } from "#kube/outcome.ts";
@@ -21,9 +22,12 @@ export function timeLeft(ttlSeconds: number, finishedAt: number, now: number): n
 /** Deletes Runs `ttlSecondsAfterFinished` after their end; those of a WorkflowRun go with it. */
 export function createRunTtl(deps: ControllerDeps, informers: Informers): Controller {
   return createTtl("run-ttl", deps, runs, informers.runs, (run) =>
-    isTerminal(run.status?.phase) && controllerOf(run).length === 0 ? parseTime(run.status?.completionTime) : undefined,
+    isTerminal(run.status?.phase) && !isStep(run) ? parseTime(run.status?.completionTime) : undefined,
   );
 }
+
+const isStep = ({ metadata }: Run) =>
+  metadata.ownerReferences?.some(({ controller, kind }) => controller && kind === workflowRuns.kind) ?? false;
 
 /**
  * Deletes WorkflowRuns `ttlSecondsAfterFinished` after their end. The time counts from when this controller first saw
