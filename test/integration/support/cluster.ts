@@ -12,6 +12,7 @@ import type { Client, ResourceType } from "#kube/resource.ts";
 import { silentLogger } from "#kube/silent-logger.ts";
 import { systemClock, systemRandom } from "#kube/system.ts";
 import { type Cluster, startCluster } from "#local/cluster.ts";
+import { until } from "./until.ts";
 
 export const namespace = "default";
 
@@ -93,31 +94,13 @@ export class TestCluster {
    * Resolves with the object once it satisfies `holds`; driven by its watch.
    * @throws Error with the last state after `ms` milliseconds.
    */
-  async until<T extends KubeObject>(
+  until<T extends KubeObject>(
     resource: ResourceType<T>,
     name: string,
     holds: (object: T) => boolean,
     ms = 20_000,
   ): Promise<T> {
-    const limit = new AbortController();
-    const timer = setTimeout(() => limit.abort(), ms);
-    let last: T | undefined;
-    try {
-      const events = await this.client.of(resource).watch({
-        namespace,
-        fieldSelector: `metadata.name=${name}`,
-        signal: limit.signal,
-      });
-      for await (const event of events) {
-        if (event.type !== "ADDED" && event.type !== "MODIFIED") continue;
-        last = event.object;
-        if (holds(event.object)) return event.object;
-      }
-    } finally {
-      clearTimeout(timer);
-      limit.abort();
-    }
-    throw new Error(`${resource.kind} ${name} did not get there in ${ms} ms; its last state: ${JSON.stringify(last)}`);
+    return until(this.client, resource, { name, namespace }, holds, ms);
   }
 
   /** Resolves when the Run has ended, however it did. */
