@@ -27,6 +27,9 @@ export interface Minimums {
   readonly refusals: number;
   readonly coveringPaths: number;
   readonly simplePaths: number;
+  /** Of the replay by the real components: paths that can be arranged, and refusals that they bring about. */
+  readonly arrangedPaths: number;
+  readonly arrangedRefusals: number;
 }
 
 export interface Model {
@@ -42,36 +45,84 @@ const models: Readonly<Record<string, Model>> = {
     walk: runWalk,
     oracle: runOracle,
     schema: RunStatus,
-    minimums: { states: 7, transitions: 17, refusals: 3, coveringPaths: 2700, simplePaths: 26 },
+    minimums: {
+      states: 7,
+      transitions: 17,
+      refusals: 3,
+      coveringPaths: 2700,
+      simplePaths: 26,
+      arrangedPaths: 101,
+      arrangedRefusals: 0,
+    },
   },
   attempt: {
     walk: attemptWalk,
     oracle: attemptOracle,
-    minimums: { states: 11, transitions: 44, refusals: 1, coveringPaths: 780, simplePaths: 261 },
+    minimums: {
+      states: 11,
+      transitions: 44,
+      refusals: 1,
+      coveringPaths: 780,
+      simplePaths: 261,
+      arrangedPaths: 229,
+      arrangedRefusals: 1,
+    },
   },
   "persistent-workspace": {
     walk: persistentWorkspaceWalk,
     oracle: persistentWorkspaceOracle,
     schema: PersistentWorkspaceStatus,
-    minimums: { states: 4, transitions: 17, refusals: 8, coveringPaths: 1390, simplePaths: 10 },
+    minimums: {
+      states: 4,
+      transitions: 17,
+      refusals: 8,
+      coveringPaths: 1390,
+      simplePaths: 10,
+      arrangedPaths: 104,
+      arrangedRefusals: 0,
+    },
   },
   "workflow-run": {
     walk: workflowRunWalk,
     oracle: workflowRunOracle,
     schema: WorkflowRunStatus,
-    minimums: { states: 5, transitions: 12, refusals: 7, coveringPaths: 3400, simplePaths: 6 },
+    minimums: {
+      states: 5,
+      transitions: 12,
+      refusals: 7,
+      coveringPaths: 3400,
+      simplePaths: 6,
+      arrangedPaths: 35,
+      arrangedRefusals: 0,
+    },
   },
   job: {
     walk: jobWalk,
     oracle: jobOracle,
     schema: JobStatus,
-    minimums: { states: 8, transitions: 30, refusals: 10, coveringPaths: 9900, simplePaths: 11 },
+    minimums: {
+      states: 8,
+      transitions: 30,
+      refusals: 10,
+      coveringPaths: 9900,
+      simplePaths: 11,
+      arrangedPaths: 63,
+      arrangedRefusals: 0,
+    },
   },
   step: {
     walk: stepWalk,
     oracle: stepOracle,
     schema: StepStatus,
-    minimums: { states: 7, transitions: 21, refusals: 1, coveringPaths: 980, simplePaths: 14 },
+    minimums: {
+      states: 7,
+      transitions: 21,
+      refusals: 1,
+      coveringPaths: 980,
+      simplePaths: 14,
+      arrangedPaths: 122,
+      arrangedRefusals: 1,
+    },
   },
 };
 

@@ -11,6 +11,13 @@ type Modelled = (typeof modelled)[number];
 /** How the snapshot gets from one event to the next. */
 export type Carrier = "memory" | "status";
 
+function refusableOf({ transitions }: ChartModel): Set<string> {
+  const open = new Set(transitions.filter(({ guard }) => guard === undefined).map(placeOf));
+  return new Set(transitions.map(placeOf).filter((place) => !open.has(place)));
+}
+
+const placeOf = ({ from, event }: TransitionModel) => `${from} ${event}`;
+
 const charts = new WeakMap<AnyStateMachine, ChartModel>();
 
 /** The transition that a machine picks, as its model has it; undefined when it picks none. */
@@ -38,6 +45,8 @@ export class Replay {
   /** `STATE EVENT` where every branch had a guard and all of them refused. */
   readonly refused = new Set<string>();
   readonly states = new Set<string>();
+  /** `STATE EVENT` where every branch has a guard, so that all of them may refuse. */
+  readonly refusable: ReadonlySet<string>;
   steps = 0;
   readonly #of: Modelled;
   readonly #fitsSchema: ValidateFunction | undefined;
@@ -45,6 +54,7 @@ export class Replay {
   constructor(of: Modelled) {
     this.#of = of;
     this.chart = describe(of.machine);
+    this.refusable = refusableOf(this.chart);
     const ajv = new Ajv({ strict: false, validateFormats: false });
     this.#fitsSchema = of.schema && ajv.compile(of.schema);
   }
@@ -58,7 +68,6 @@ export class Replay {
 
   /** Runs the paths and returns where each of them ends. */
   run({ start, prefix, tails }: Paths, carrier: Carrier): AnyMachineSnapshot[] {
-    this.states.add(String(start.value));
     const carry = (snapshot: AnyMachineSnapshot) => (carrier === "memory" ? snapshot : this.throughStatus(snapshot));
     const follow = (from: AnyMachineSnapshot, events: readonly { readonly type: string }[]) => {
       let snapshot = from;
@@ -86,7 +95,7 @@ export class Replay {
     const before = this.statusOf(snapshot);
     const { snapshot: next, effects, changed } = step(this.#of.machine, snapshot, event);
     const after = this.statusOf(next);
-    this.states.add(String(next.value));
+    this.states.add(String(snapshot.value)).add(String(next.value));
     const types = effects.map((effect) => (effect as { type: string }).type);
     const wrong = [...this.#againstChart(drawn, before, after, types, changed)];
     const expected = mustTake(this.#of.oracle, before, event);

@@ -1,4 +1,3 @@
-import { lifecycles } from "#machines/index.ts";
 import type { AnyArrangements } from "./arranged.ts";
 import { attemptArrangements } from "./attempt.ts";
 import { jobArrangements } from "./job.ts";
@@ -25,4 +24,3 @@ export function arrangementsOf(chart: string): AnyArrangements {
 
 /** Names of the charts that have arrangements, to find those that no chart has any more. */
 export const arrangedCharts: readonly string[] = Object.keys(arrangements);
-void lifecycles;
