@@ -303,6 +303,21 @@ test("an accepted deletion marks the object until the watch shows its end, and o
   expect(cache.get("ns/a")?.metadata.deletionTimestamp).toBeUndefined();
 });
 
+test("the end of a deletion is seen although it was accepted before the watch had shown the write before it", () => {
+  const { cache, relist } = setup();
+  relist(thing("a", "1"));
+  cache.noteWrite(thing("a", "2"), "1");
+  cache.noteDelete(thing("a", "2"));
+  cache.upsert(thing("a", "2"));
+  const terminating = thing("a", "3");
+  terminating.metadata.deletionTimestamp = "2026-01-01T00:00:30Z";
+  cache.upsert(terminating);
+  expect(cache.get("ns/a")?.metadata).toMatchObject({
+    resourceVersion: "3",
+    deletionTimestamp: "2026-01-01T00:00:30Z",
+  });
+});
+
 test("a deletion of another uid marks nothing", () => {
   const { cache } = setup();
   cache.upsert(thing("a", "1"));
@@ -323,6 +338,7 @@ const step = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("foreign delete" as const), name: fc.constantFrom("a", "b") }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("local delete" as const), name: fc.constantFrom("a", "b") }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("held deletion" as const), name: fc.constantFrom("a", "b") }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant("watch event" as const) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant("answer" as const), pick: fc.nat(3) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("begin list" as const) }) },
@@ -344,6 +360,8 @@ test("whatever the order of writes, answers, watch events and lists: the cache e
       const write = (name: string): Thing => {
         const uid = server.get(name)?.metadata.uid ?? `u${++uids}`;
         const object = thing(name, String(++version), String(version % 3), uid);
+        const { deletionTimestamp } = server.get(name)?.metadata ?? {};
+        if (deletionTimestamp !== undefined) object.metadata.deletionTimestamp = deletionTimestamp;
         server.set(name, object);
         log.push({ type: "set", object });
         return object;
@@ -373,6 +391,16 @@ test("whatever the order of writes, answers, watch events and lists: the cache e
           server.delete(name);
           log.push({ type: "del", object: thing(name, String(++version), object.value, object.metadata.uid) });
           if (what === "local delete") answers.push(() => cache.noteDelete(object));
+        } else if (what === "held deletion") {
+          // A finalizer keeps it, so the deletion makes a new version of it.
+          const object = server.get(name);
+          if (object === undefined) continue;
+          answers.push(() => cache.noteDelete(object));
+          if (object.metadata.deletionTimestamp !== undefined) continue;
+          const marked = thing(name, String(++version), object.value, object.metadata.uid);
+          marked.metadata.deletionTimestamp = "2026-01-01T00:00:30Z";
+          server.set(name, marked);
+          log.push({ type: "set", object: marked });
         } else if (what === "watch event" && list === undefined) watch();
         else if (what === "answer") {
           const [answer] = answers.splice("pick" in rest ? rest.pick : 0, 1);
@@ -393,7 +421,9 @@ test("whatever the order of writes, answers, watch events and lists: the cache e
       const versions = (objects: Iterable<Thing>) =>
         Object.fromEntries([...objects].map(({ metadata }) => [metadata.name, metadata.resourceVersion]));
       expect(versions(cache.values())).toEqual(versions(server.values()));
-      expect([...cache.values()].filter(({ metadata }) => metadata.deletionTimestamp !== undefined)).toEqual([]);
+      const marks = (objects: Iterable<Thing>) =>
+        Object.fromEntries([...objects].map(({ metadata }) => [metadata.name, metadata.deletionTimestamp]));
+      expect(marks(cache.values())).toEqual(marks(server.values()));
       for (const value of ["0", "1", "2"]) {
         const found = cache.byIndex("value", value).map(({ metadata }) => metadata.name);
         const wanted = [...server.values()].filter((object) => object.value === value);

@@ -91,29 +91,29 @@ export class WriteLedger<T extends KubeObject> {
   /** The watch shows `next`; returns whether readers may see it. */
   admit(key: string, current: T | undefined, next: T): boolean {
     this.#pass(key, next);
-    if (this.#isBeforeDeletion(key, next)) return false;
+    const isPast = this.#isBeforeDeletion(key, next);
     const pending = this.#pending.get(key);
     const version = next.metadata.resourceVersion;
     if (pending === undefined || version === undefined) {
-      if (current !== undefined) this.#pass(key, current);
-      return true;
+      if (current !== undefined && !isPast) this.#pass(key, current);
+      return !isPast;
     }
     if (pending.awaited.delete(version) && pending.awaited.size === 0) {
       this.#settle(key);
-      return true;
+      return !isPast;
     }
-    if (version !== pending.replaced) this.#hold(key, pending, next);
+    if (version !== pending.replaced && !isPast) this.#hold(key, pending, next);
     return false;
   }
 
   /** A list shows `next`; returns whether readers may see it. */
   admitListed(key: string, current: T | undefined, next: T): boolean {
-    if (this.#isBeforeDeletion(key, next)) return false;
+    const isPast = this.#isBeforeDeletion(key, next);
     const version = next.metadata.resourceVersion;
     if (version !== undefined && this.#pending.get(key)?.replaced === version) return false;
     this.#settle(key);
-    if (current !== undefined) this.#pass(key, current);
-    return true;
+    if (current !== undefined && !isPast) this.#pass(key, current);
+    return !isPast;
   }
 
   /** The watch shows that `object` went; returns whether that ends `current`. */
