@@ -1,12 +1,18 @@
 import { Command } from "commander";
+import { addArtifact } from "./commands/artifact.ts";
 import { addCancel } from "./commands/cancel.ts";
+import { addCompletion } from "./commands/completion.ts";
 import { addDelete } from "./commands/delete.ts";
 import { addDescribe } from "./commands/describe.ts";
+import { addExplain } from "./commands/explain.ts";
 import { addGet } from "./commands/get.ts";
 import { addList } from "./commands/list.ts";
 import { addLogs } from "./commands/logs.ts";
 import { addRun } from "./commands/run.ts";
+import { addRuntime } from "./commands/runtime.ts";
+import { addVersion } from "./commands/version.ts";
 import { addWait } from "./commands/wait.ts";
+import { addWorkflow } from "./commands/workflow.ts";
 import type { Environment } from "./environment.ts";
 import { type ExitCode, exitCodeMeanings } from "./exit-codes.ts";
 import { addDown } from "./local/down.ts";
@@ -19,6 +25,24 @@ import { addUp } from "./local/up.ts";
 const exitCodeHelp = `
 Exit codes:
 ${exitCodeMeanings.map(([code, meaning]) => `  ${String(code).padStart(3)}  ${meaning}`).join("\n")}`;
+
+/** In the order of the help. */
+const commands = [
+  addRun,
+  addList,
+  addGet,
+  addDescribe,
+  addLogs,
+  addWait,
+  addCancel,
+  addDelete,
+  addWorkflow,
+  addRuntime,
+  addArtifact,
+  addExplain,
+  addCompletion,
+  addVersion,
+];
 
 /**
  * The commands of `krt`. Each has a file of its own, which adds it to its parent.
@@ -43,8 +67,7 @@ export function createProgram(env: Environment, end: (code: ExitCode) => void): 
     .exitOverride();
   program.addHelpText("after", exitCodeHelp);
   program.showHelpAfterError(`     See ${env.invokedAs} --help.`);
-  for (const add of [addRun, addList, addGet, addDescribe, addLogs, addWait, addCancel, addDelete])
-    add(program, env, end);
+  for (const add of commands) add(program, env, end);
   const local = program.command("local").description("a cluster on this machine, in one process");
   local.showHelpAfterError(`     See ${env.invokedAs} local --help.`);
   for (const add of [addLocalRun, addUp, addDown, addStatus, addPod, addReset]) add(local, env, end);

@@ -12,7 +12,7 @@ Examples:
     krt local run examples/data-sharing --keep
 
   From another program:
-    generate-workflow | krt local run runtime.yaml -
+    krt local run runtime.yaml - < workflow.yaml
 
 WorkflowRuns and Runs in the files are executed as they are. Without any, each
 Workflow is executed once. Nothing is left running when the command ends.`;
@@ -44,8 +44,8 @@ export function addRun(local: Command, env: Environment, end: (code: ExitCode) =
         .default(600_000, "10m"),
     )
     .option("--verbose", "show the log of the cluster, too")
-    .addHelpText("after", examples)
-    .showHelpAfterError("     See krt local run --help.")
+    .addHelpText("after", examples.replaceAll("    krt ", `    ${env.invokedAs} `))
+    .showHelpAfterError(`     See ${env.invokedAs} local run --help.`)
     .action(async (paths: string[], flags: Flags) => {
       const { execute } = await import("./execute.ts");
       const { namespace, follow = false, keep = false, verbose = false, timeout } = flags;

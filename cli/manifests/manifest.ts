@@ -38,8 +38,13 @@ export function entries(value: unknown): [string, unknown][] {
  * Reads a document as an object.
  *
  * @param namespace given on the command line
+ * @param fallback namespace of objects that name none
  */
-export function toManifest(document: ParsedDocument, namespace: string | undefined): Manifest | Problem {
+export function toManifest(
+  document: ParsedDocument,
+  namespace: string | undefined,
+  fallback = "default",
+): Manifest | Problem {
   const { file, value, at } = document;
   const problem = (path: string, message: string, advice: string): Problem => ({ file, ...at(path), message, advice });
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
@@ -69,7 +74,7 @@ export function toManifest(document: ParsedDocument, namespace: string | undefin
     const advice = "Leave out one of the two.";
     return problem("metadata.namespace", `namespace ${own} is not ${namespace}, which --namespace says`, advice);
   }
-  const place = isText(own) ? own : (namespace ?? "default");
+  const place = isText(own) ? own : (namespace ?? fallback);
   const object = { ...value, metadata: { ...(metadata as object), namespace: place } };
   return { file, resource, object: object as unknown as Manifest["object"], at };
 }

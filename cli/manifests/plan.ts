@@ -29,6 +29,11 @@ export type Execution =
 export function planOf(manifests: readonly Manifest[]): Plan {
   const problems = missingReferences(manifests);
   if (problems.length > 0) throw new ManifestError(problems);
+  return orderedPlan(manifests);
+}
+
+/** The same for a cluster that may hold more than the manifests. @throws CliError when there is nothing to execute */
+export function orderedPlan(manifests: readonly Manifest[]): Plan {
   const ordered = manifests.toSorted((a, b) => rankOf(a.resource) - rankOf(b.resource));
   const isExecution = ({ resource }: Manifest) => resource.kind === runs.kind || resource.kind === workflowRuns.kind;
   const definitions = ordered.filter((manifest) => !isExecution(manifest));

@@ -10,13 +10,14 @@ const manifestName = /\.(ya?ml|json)$/i;
 /**
  * Reads the objects of files, of the files in directories, and of standard input (`-`), in the order given.
  *
- * @param namespace given on the command line; objects that name none get it, or `default`
+ * @param namespace given on the command line; objects that name none get it, or `fallback`
  * @throws ManifestError naming every problem; CliError when a file cannot be read.
  */
 export async function readManifests(
   paths: readonly string[],
   namespace: string | undefined,
   files: InputFiles,
+  fallback = "default",
 ): Promise<Manifest[]> {
   const texts: [file: string, text: string][] = [];
   for (const path of new Set(paths)) texts.push(...(await readPath(path, files)));
@@ -26,7 +27,7 @@ export async function readManifests(
     const parsed = parseManifests(file, text);
     problems.push(...parsed.problems);
     for (const document of parsed.documents) {
-      const manifest = toManifest(document, namespace);
+      const manifest = toManifest(document, namespace, fallback);
       if ("message" in manifest) problems.push(manifest);
       else manifests.push(manifest);
     }

@@ -1,0 +1,119 @@
+import type { JobSpec } from "#api/kinds/job.ts";
+import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
+import { workflowRuns, workflows } from "#api/resources.ts";
+import { hasEnded } from "#api/workflow-phases.ts";
+import { fromStart, type LogItem } from "#extension-api/client/logs.ts";
+import { renderTree } from "#workflows/tree.ts";
+import { CliError } from "../errors.ts";
+import { type ExitCode, exitCodes } from "../exit-codes.ts";
+import type { Display } from "../progress/display.ts";
+import { stepLabel } from "../progress/label.ts";
+import { LiveDisplay } from "../progress/live.ts";
+import { recordText } from "../progress/log-line.ts";
+import { PlainDisplay } from "../progress/plain.ts";
+import { clusterError } from "./errors.ts";
+import { readLog } from "./run-logs.ts";
+import type { Session } from "./session.ts";
+import { DeletedError, watchObject } from "./watch-object.ts";
+
+/**
+ * Shows how a WorkflowRun goes on until it has ended: as a tree that is drawn in place on a terminal, as lines elsewhere.
+ *
+ * @param output whether the output of its steps is shown, too
+ * @returns 0 when it succeeded, 1 when it failed
+ */
+export async function followWorkflowRun(name: string, output: boolean, session: Session): Promise<ExitCode> {
+  const { env, client, namespace } = session;
+  const { clock, random, out, interrupted } = env;
+  const run = await client.of(workflowRuns).get({ name, namespace });
+  const order = await orderOf(run, session);
+  const display = out.isTerminal ? new LiveDisplay(out, clock, () => order) : new PlainDisplay(out, clock);
+  const logs = new StepLogs(display, session);
+  const onChange = (next: WorkflowRun) => {
+    if (output) logs.follow(next);
+    display.update({ workflowRuns: [next], runs: [], waits: [] });
+  };
+  let ended: WorkflowRun | undefined;
+  try {
+    const until = ({ status }: WorkflowRun) => hasEnded(status?.phase);
+    const deps = { client, clock, random };
+    ended = await watchObject(workflowRuns, { name, namespace }, { until, onChange, signal: interrupted }, deps);
+    if (ended !== undefined) await logs.ended();
+  } catch (error) {
+    if (!(error instanceof DeletedError)) throw error;
+    throw new CliError(error.message, { exitCode: exitCodes.failed, advice: "What is deleted never ends." });
+  } finally {
+    logs.stop();
+    display.end();
+  }
+  if (ended === undefined) {
+    env.err.write(`WorkflowRun ${name} goes on; \`${env.invokedAs} workflow watch ${name}\` shows it again\n`);
+    return exitCodes.interrupted;
+  }
+  const lines = renderTree(ended, { now: clock.now(), color: out.color, ...(order && { order }) });
+  out.write(`${out.isTerminal ? "" : "\n"}${lines.map((line) => `${line}\n`).join("")}`);
+  return ended.status?.phase === "Succeeded" ? exitCodes.succeeded : exitCodes.failed;
+}
+
+/** The order of the jobs as the graph has it; undefined where the templates cannot be read. */
+export async function orderOf(
+  run: WorkflowRun,
+  { client, namespace }: Session,
+): Promise<readonly string[] | undefined> {
+  const { compileWorkflow } = await import("#workflows/compile-workflow.ts");
+  const { jobs, workflowRef } = run.spec;
+  const read = async (): Promise<Record<string, JobSpec> | undefined> => {
+    if (jobs !== undefined || workflowRef === undefined) return jobs;
+    return (await client.of(workflows).get({ name: workflowRef.name, namespace })).spec.jobs;
+  };
+  const found = await read().catch(() => undefined);
+  const compiled = found === undefined ? undefined : compileWorkflow({ jobs: found });
+  return compiled?.ok ? compiled.plan.order : undefined;
+}
+
+/** The output of the steps of a WorkflowRun, each from its beginning. */
+class StepLogs {
+  readonly #display: Display;
+  readonly #session: Session;
+  readonly #stopping = new AbortController();
+  readonly #streams = new Map<string, Promise<void>>();
+
+  constructor(display: Display, session: Session) {
+    this.#display = display;
+    this.#session = session;
+  }
+
+  /** Opens the logs of the steps that have begun since the last call. */
+  follow({ metadata, status }: WorkflowRun): void {
+    for (const [job, { steps = [] }] of Object.entries(status?.jobs ?? {})) {
+      for (const { name, runName, phase } of steps) {
+        if (runName === undefined || phase === "Waiting" || this.#streams.has(runName)) continue;
+        this.#streams.set(runName, this.#show(runName, stepLabel(metadata.name, job, name, false)));
+      }
+    }
+  }
+
+  /** Resolves when everything that was printed has been shown. */
+  async ended(): Promise<void> {
+    await Promise.all(this.#streams.values());
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  async #show(run: string, label: string): Promise<void> {
+    const { signal } = this.#stopping;
+    try {
+      for await (const item of await readLog(run, { follow: true, cursor: fromStart }, this.#session, signal)) {
+        this.#display.log({ label, stream: item.stream, text: textOf(item) });
+      }
+    } catch (thrown) {
+      if (signal.aborted) return;
+      const error = await clusterError(thrown, this.#session);
+      this.#display.note(`The output of ${label} cannot be shown: ${error instanceof Error ? error.message : error}`);
+    }
+  }
+}
+
+const textOf = (item: LogItem): string => recordText({ ...item, run: "", seq: item.seq ?? 1 });

@@ -1,0 +1,102 @@
+import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
+import { workflowRuns, workflows } from "#api/resources.ts";
+import { followWorkflowRun } from "../cluster/follow-workflow.ts";
+import { type ClusterFlags, withClusterOptions } from "../cluster/options.ts";
+import { inCluster, type Session } from "../cluster/session.ts";
+import { CliError } from "../errors.ts";
+import { type ExitCode, exitCodes } from "../exit-codes.ts";
+import { orderedPlan } from "../manifests/plan.ts";
+import { ManifestError } from "../manifests/problem.ts";
+import { readManifests } from "../manifests/read.ts";
+import { submit } from "../manifests/submit.ts";
+import { type AddCommand, collected, pairs, withExamples } from "./command.ts";
+
+interface Flags extends ClusterFlags {
+  readonly filename?: readonly string[];
+  readonly input?: Readonly<Record<string, string>>;
+  readonly name?: string;
+  readonly follow?: true;
+}
+
+/** `krt workflow run NAME | -f FILE` */
+export const addWorkflowRun: AddCommand = (parent, env, end) => {
+  const command = parent
+    .command("run")
+    .summary("run a Workflow")
+    .description(
+      "Runs a Workflow of the cluster, or what files hold: their WorkflowRuns and Runs or, without any, each Workflow once.",
+    )
+    .argument("[NAME]", "name of a Workflow")
+    .option("-f, --filename <path>", "file, directory or - for standard input; may be given several times", collected)
+    .option("--input <name=value>", "input of the Workflow; may be given several times", pairs)
+    .option("--name <name>", "name of the WorkflowRun (default: the server makes one up)")
+    .option("--follow", "show how it goes on, with the output of its steps, and end with its result")
+    .action(async (name: string | undefined, flags: Flags) => {
+      end(await inCluster(flags, env, (session) => run(name, flags, session)));
+    });
+  withExamples(withClusterOptions(command), env, "workflow run", [
+    ["A Workflow of the cluster, with an input, until its end", "workflow run release --input version=1.2 --follow"],
+    ["What a file holds", "workflow run -f ci.yaml --follow"],
+  ]);
+};
+
+async function run(name: string | undefined, flags: Flags, session: Session): Promise<ExitCode> {
+  const { filename: paths } = flags;
+  if ((name === undefined) === (paths === undefined)) {
+    const message = name === undefined ? "no Workflow is named" : "a name and --filename exclude each other";
+    throw new CliError(message, { advice: "Write the name of a Workflow, or files with --filename." });
+  }
+  if (name !== undefined) return follow([await start(name, flags, session)], flags, session);
+  if (flags.input !== undefined || flags.name !== undefined) {
+    throw new CliError("--input and --name are for a Workflow that is named", {
+      advice: "Write both into a WorkflowRun in the file.",
+    });
+  }
+  return follow(await startFiles(paths ?? [], flags, session), flags, session);
+}
+
+async function start(workflow: string, { input, name }: Flags, { client, namespace }: Session): Promise<string> {
+  // A WorkflowRun of a Workflow that is not there would only fail.
+  await client.of(workflows).get({ name: workflow, namespace });
+  const metadata = { namespace, ...(name === undefined ? { generateName: `${workflow}-` } : { name }) };
+  const created = await client.of(workflowRuns).create(
+    {
+      // `name` is the server's to give; our types want it of every object that was read.
+      metadata: metadata as WorkflowRun["metadata"],
+      spec: { workflowRef: { name: workflow }, ...(input === undefined ? {} : { inputs: input }) },
+    },
+    { fieldValidation: "Strict" },
+  );
+  return created.metadata.name;
+}
+
+async function startFiles(
+  paths: readonly string[],
+  flags: Flags,
+  { client, namespace, env }: Session,
+): Promise<string[]> {
+  const plan = orderedPlan(await readManifests(paths, flags.namespace, env.files, namespace));
+  const runs = plan.executions.flatMap(({ kind, manifest }) => (kind === "Run" ? [manifest] : []));
+  if (runs.length > 0) {
+    throw new ManifestError(
+      runs.map(({ file, at }) => ({
+        file,
+        ...at("kind"),
+        message: "a Run belongs to no workflow",
+        advice: `Run it with ${env.invokedAs} run, or kubectl create.`,
+      })),
+    );
+  }
+  const created = await submit(plan, client, (text) => env.err.write(`${text}\n`));
+  return created.workflowRuns.map(({ metadata }) => metadata.name);
+}
+
+/** One after the other: what has ended meanwhile is shown at once. */
+async function follow(names: readonly string[], flags: Flags, session: Session): Promise<ExitCode> {
+  let code: ExitCode = exitCodes.succeeded;
+  for (const name of names) {
+    if (!flags.follow) session.env.out.write(`${name}\n`);
+    else if (code !== exitCodes.interrupted) code = (await followWorkflowRun(name, true, session)) || code;
+  }
+  return code;
+}
