@@ -13,6 +13,7 @@ import { orNothing } from "#kube/or-nothing.ts";
 import { after, done, type Outcome } from "#kube/outcome.ts";
 import type { ResourceClient } from "#kube/resource.ts";
 import { isAlreadyExists, isConflict, isNotFound, StatusError } from "#kube/transport.ts";
+import { isActive } from "#machines/derive.ts";
 import { clip } from "#machines/lib/text.ts";
 import { isChildOf } from "#workflows/child-meta.ts";
 import { childWorkspace } from "#workflows/child-workspace.ts";
@@ -36,7 +37,16 @@ interface Memory {
   readonly sightings: Map<string, number>;
   /** Children that the API server would not have, by name. */
   readonly refused: Map<string, string>;
+  /** Jobs at work after the last pass. */
+  activeJobs: number;
 }
+
+/**
+ * What happens to the children of a run with so many jobs at work is gathered for so many milliseconds, so that not each
+ * of hundreds of events costs a write of a large status. A run with fewer jobs goes on at once.
+ */
+const wideJobs = 8;
+const gatheringMs = 100;
 
 /** Walks every WorkflowRun through its graph. It is the only writer of WorkflowRun status. */
 export function createWorkflowRunController(
@@ -70,7 +80,9 @@ export function createWorkflowRunController(
 
   function wakeOwner(child: KubeObject | undefined): void {
     const owner = child?.metadata.ownerReferences?.find((reference) => reference.controller);
-    if (owner?.kind === workflowRuns.kind) controller.enqueue(`${child?.metadata.namespace}/${owner.name}`);
+    if (owner?.kind !== workflowRuns.kind) return;
+    const isWide = (memories.get(owner.uid)?.activeJobs ?? 0) >= wideJobs;
+    controller.enqueue(`${child?.metadata.namespace}/${owner.name}`, { afterMs: isWide ? gatheringMs : 0 });
   }
 
   function forget(uid: string): void {
@@ -81,7 +93,7 @@ export function createWorkflowRunController(
   function memoryOf(uid: string): Memory {
     let memory = memories.get(uid);
     if (memory === undefined) {
-      memory = { sightings: new Map(), refused: new Map() };
+      memory = { sightings: new Map(), refused: new Map(), activeJobs: 0 };
       memories.set(uid, memory);
     }
     return memory;
@@ -93,6 +105,7 @@ export function createWorkflowRunController(
         gather: () => gather(key),
         step: (seen, now) => {
           const { status, changed, effects } = advance(seen, now);
+          memoryOf(seen.run.metadata.uid ?? "").activeJobs = Object.values(status.jobs ?? {}).filter(isActive).length;
           return { status, changed, effects: [...effects, { type: "followUp", status }] };
         },
         persist: async ({ run }, status) => {

@@ -30,10 +30,15 @@ async function children(): Promise<Run[]> {
   return (await plane.client.of(runs).list({ namespace })).items;
 }
 
-/** Lets the child Run of a step go all the way, as scheduler and agent would. */
 async function finish(step: string): Promise<void> {
   const child = (await children()).find(({ metadata }) => metadata.labels?.["workflows.kruntimes.io/step"] === step);
   if (child === undefined) throw new Error(`step ${step} has no Run`);
+  await finishRun(child);
+  await plane.settle();
+}
+
+/** Lets a Run go all the way, as scheduler and agent would. */
+async function finishRun(child: Run): Promise<void> {
   const placed = { assignedPod: "p", assignedPodUID: "u", assignmentEpoch: 1 };
   const claimed = { ...placed, attempt: 1, startTime: timestamp(plane.clock.now()) };
   let object = child;
@@ -43,7 +48,6 @@ async function finish(step: string): Promise<void> {
     { phase: "Succeeded", ...claimed, completionTime: timestamp(plane.clock.now()) },
   ];
   for (const status of statuses) object = await plane.client.of(runs).update({ ...object, status }, "status");
-  await plane.settle();
 }
 
 const ttlOfWorkspace = async () =>
@@ -138,4 +142,22 @@ test("a Run of a WorkflowRun that is out of time is told so", async () => {
   });
   await plane.elapse(11_000);
   expect((await children())[0]?.spec.termination?.message).toBe("the run took longer than 10s");
+});
+
+test("64 jobs that end one after the other within a second cost few writes of the WorkflowRun", async () => {
+  await createRuntime();
+  await start();
+  const jobs = Object.fromEntries(
+    Array.from({ length: 64 }, (_, n) => [`job${n}`, { "runs-on": "bash", steps: steps("s") }]),
+  );
+  await plane.create(workflowRuns, { metadata: { name: "wide", namespace }, spec: { jobs } });
+  await plane.until(async () => (await children()).length === 64);
+  plane.api.counters.reset();
+  for (const child of await children()) {
+    await finishRun(child);
+    await plane.elapse(15);
+  }
+  await plane.elapse(1000);
+  expect((await plane.find(workflowRuns, "wide"))?.status).toMatchObject({ phase: "Succeeded", progress: "64/64" });
+  expect(plane.api.counters.writes("workflowruns.kruntimes.io")).toBeLessThan(20);
 });
