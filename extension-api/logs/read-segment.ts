@@ -1,7 +1,7 @@
 import { decodeRecord, type LogRecord } from "#api/log-record.ts";
 import { type Place, podKey } from "./cursor.ts";
 import type { AgentLog } from "./ports.ts";
-import { resumption, type Segment } from "./segments.ts";
+import { positionIn, type Segment } from "./segments.ts";
 
 /** A record, and how far the log is delivered with it. */
 export interface Entry {
@@ -20,9 +20,9 @@ export async function* readSegment(
   start: Place,
 ): AsyncGenerator<readonly Entry[], Place> {
   const pod = podKey(log.podUid);
-  const { position, attempt: first } = resumption(start, log.podUid);
-  const from = Math.max(first, segment.from);
-  let { attempt, seq } = start.at?.pod === pod ? start : { attempt: from, seq: 0 };
+  const position = positionIn(log.podUid, start);
+  const from = Math.max(start.attempt, segment.from);
+  let { attempt, seq } = position === undefined ? { attempt: from, seq: 0 } : start;
   let reached = position;
   const place = (): Place => ({ attempt, seq, ...(reached !== undefined && { at: { pod, position: reached } }) });
   for await (const { lines, end } of log.forwards(prefix, position)) {

@@ -8,7 +8,7 @@ import { Gaps, missingRecords } from "./gaps.ts";
 import { itemOf, type LogItem } from "./items.ts";
 import { type AgentLog, type AgentLogs, PodGoneError, type Runs } from "./ports.ts";
 import { type Entry, readSegment, readTail } from "./read-segment.ts";
-import { resumption, type Segment, segmentAt } from "./segments.ts";
+import { positionIn, type Segment, segmentAt } from "./segments.ts";
 import type { RunView } from "./view.ts";
 import { Wakeup } from "./wakeup.ts";
 
@@ -62,7 +62,7 @@ export class RunLogReader {
     if (segment === undefined) return;
     const log = await this.#openOrGone(segment);
     if (log === undefined) return;
-    const { position } = resumption(place, log.podUid);
+    const position = positionIn(log.podUid, place);
     if (position === undefined || (await log.has(position))) return;
     throw expired(`the log of Pod ${segment.pod} does not go back to the cursor any more`);
   }

@@ -58,11 +58,7 @@ export function segmentAt(segments: readonly Segment[], place: Place): Segment |
   return segments.find(({ to }) => to >= place.attempt);
 }
 
-/** Where in a Pod's log to read on, and from which attempt on records are new. */
-export function resumption(
-  place: Place,
-  podUid: string,
-): { readonly position: string | undefined; readonly attempt: number } {
-  if (place.at?.pod === podKey(podUid)) return { position: place.at.position, attempt: place.attempt };
-  return { position: undefined, attempt: place.seq === 0 ? place.attempt : place.attempt + 1 };
+/** Where in a Pod's log to read on; undefined: from its beginning, since the place is in another Pod's. */
+export function positionIn(podUid: string, { at }: Place): string | undefined {
+  return at?.pod === podKey(podUid) ? at.position : undefined;
 }
