@@ -1,0 +1,275 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { runs, runtimes } from "#api/resources.ts";
+import { persistentVolumeClaims } from "#kube/builtin.ts";
+import { bashRun, bashRuntime, claim, namespace, TestCluster } from "./support/cluster.ts";
+import { krtHere, withInput } from "./support/krt-in-process.ts";
+
+let cluster: TestCluster;
+let directory: string;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "krt-test-"));
+  cluster = await TestCluster.start();
+  await cluster.create(persistentVolumeClaims, claim);
+  await cluster.create(runtimes, bashRuntime());
+  await cluster.create(runtimes, bashRuntime({ replicas: 0 }, "idle"));
+  await cluster.ready("bash", 1);
+});
+afterAll(async () => {
+  await cluster.stop();
+  await rm(directory, { recursive: true, force: true });
+});
+
+const krt = (...args: string[]) => krtHere(cluster.cluster.kubeconfig, args);
+const lines = (text: string) => text.trimEnd().split("\n");
+
+test("run shows both streams where the program wrote them, and ends with its exit code", async () => {
+  const ended = await krt("run", "--name", "seven", "--", "sh", "-c", "echo out; echo err >&2; exit 7");
+  expect(ended).toEqual({
+    code: 7,
+    out: "out\n",
+    err: expect.stringMatching(/^err\nkrt: Run seven ended as Failed: ExitNonZero: exit code 7/),
+  });
+});
+
+test("run passes every flag on to the server", async () => {
+  const flags = ["--runtime", "bash", "--env", "A=1", "--env", "B=x=y", "--timeout", "90s", "--retries", "2"];
+  const ended = await krtHere(
+    cluster.cluster.kubeconfig,
+    ["run", "--name", "flags", ...flags, "--file", "-", "--", "one", "-n"],
+    withInput('echo "$A $B $1 $2"; printf "no end"\n'),
+  );
+  expect(ended).toEqual({ code: 0, out: "1 x=y one -n\nno end", err: "" });
+  expect((await cluster.get(runs, "flags")).spec).toMatchObject({
+    runtime: "bash",
+    env: [
+      { name: "A", value: "1" },
+      { name: "B", value: "x=y" },
+    ],
+    timeout: "1m30s",
+    retryPolicy: { maxAttempts: 3 },
+    mode: { task: { args: ["one", "-n"] } },
+  });
+});
+
+test("bytes that are no text arrive as they are", async () => {
+  const parts: Uint8Array[] = [];
+  const out = { write: (part: string | Uint8Array) => parts.push(Buffer.from(part)) };
+  const change = {
+    out: { ...out, isTerminal: false, color: false, columns: () => 80, rows: () => 24, onResize: () => () => {} },
+  };
+  const { code } = await krtHere(cluster.cluster.kubeconfig, ["run", "--", "printf", "a\\377\\000b\\n"], change);
+  expect(code).toBe(0);
+  expect(Buffer.concat(parts)).toEqual(Buffer.from([0x61, 0xff, 0, 0x62, 0x0a]));
+});
+
+test("a Run over its time ends the command with 124, a program that cannot start with 125", async () => {
+  const late = await krt("run", "--name", "late", "--timeout", "300ms", "--", "sleep", "30");
+  expect(late.code).toBe(124);
+  expect(late.err).toMatch(/krt: Run late ended as Timeout: .*\n {5}Raise spec\.timeout/);
+  const missing = await krt("run", "--name", "missing", "--", "/no/such/program");
+  expect(missing.err).toContain("krt: Run missing ended as Failed: ");
+  expect([125, 127]).toContain(missing.code);
+});
+
+const answers = {
+  "Ctrl-C and yes": { answer: "y", phase: "Cancelled", code: 130 },
+  "Ctrl-C where nobody can be asked": { answer: undefined, phase: "Cancelled", code: 130 },
+  "Ctrl-C and detach": { answer: "d", phase: "Running", code: 130 },
+} as const;
+
+test.each(Object.entries(answers))("%s", async (what, { answer, phase, code }) => {
+  const name = what.toLowerCase().replace(/\W+/g, "-");
+  const interrupt = new AbortController();
+  const asked: string[] = [];
+  const change = {
+    interrupted: interrupt.signal,
+    ask: async (question: string) => {
+      asked.push(question);
+      return answer;
+    },
+  };
+  const ended = krtHere(cluster.cluster.kubeconfig, ["run", "--name", name, "--", "sleep", "60"], change);
+  await cluster.until(runs, name, ({ status }) => status?.phase === "Running");
+  interrupt.abort();
+  expect((await ended).code).toBe(code);
+  expect(asked).toHaveLength(1);
+  expect((await cluster.get(runs, name)).status?.phase).toBe(phase);
+  if (phase === "Running") expect((await krt("cancel", name)).out).toBe(`Run ${name} is asked to end\n`);
+});
+
+test("list filters on the server by phase, Runtime and label, and shows the columns of kubectl", async () => {
+  await cluster.create(runs, {
+    ...bashRun("listed", "true"),
+    metadata: { name: "listed", namespace, labels: { a: "b" } },
+  });
+  await cluster.finished("listed");
+  const [header, row] = lines((await krt("list", "-l", "a=b")).out);
+  expect(header?.split(/ {3,}/)).toEqual(["NAME", "RUNTIME", "PHASE", "REASON", "POD", "AGE"]);
+  expect(row).toMatch(/^listed {3,}bash {3,}Succeeded {3,}runtime-bash-\S+ {3,}\d+s$/);
+  expect(lines((await krt("ls", "-A", "-l", "a=b", "-o", "wide")).out)[0]).toMatch(
+    /^NAMESPACE .* AGE +ATTEMPT +DURATION +MESSAGE$/,
+  );
+  expect((await krt("list", "-l", "a=b", "--phase", "failed,timeout")).err).toBe(
+    "There is no Run like that in namespace default.\n",
+  );
+  expect((await krt("list", "-r", "bash", "-l", "a=b", "-o", "name")).out).toBe("run.kruntimes.io/listed\n");
+  expect((await krt("list", "-r", "idle", "-o", "name")).out).toBe("");
+  const path = "jsonpath={range .items[*]}{.metadata.name}={.status.phase}{end}";
+  expect((await krt("list", "-l", "a=b", "-o", path)).out).toBe("listed=Succeeded");
+});
+
+test("get shows data that can be applied again, and tells of every name that is not there", async () => {
+  const { code, out, err } = await krt("get", "listed", "lisetd", "-o", "yaml");
+  expect({ code, err }).toEqual({
+    code: 5,
+    err: "krt: there is no Run lisetd in namespace default\n     Did you mean listed?\n",
+  });
+  const [list] = parseAllDocuments(out).map((document) => document.toJS());
+  expect(list).toMatchObject({ kind: "List", items: [{ apiVersion: "kruntimes.io/v1alpha1", kind: "Run" }] });
+});
+
+test("describe tells why a Run waits, and what to do", async () => {
+  await cluster.create(runs, bashRun("waiting", "true", { runtime: "nowhere" }));
+  await cluster.until(runs, "waiting", ({ status }) => status?.reason === "RuntimeNotFound");
+  const { out } = await krt("describe", "waiting");
+  expect(out).toMatch(/^Name: +waiting$/m);
+  expect(out).toMatch(/^Reason: +RuntimeNotFound$/m);
+  expect(out).toMatch(/^Advice: +\S.+$/m);
+  expect((await krt("describe", "late")).out).toMatch(/^Phase: +Timeout$/m);
+});
+
+test("wait fails for what fails, is late, is deleted or was never there", async () => {
+  expect(await krt("wait", "listed", "seven")).toEqual({
+    code: 1,
+    out: "Run listed ended as Succeeded\n",
+    err: expect.stringMatching(/^krt: Run seven ended as Failed: ExitNonZero/),
+  });
+  const late = await krt("wait", "waiting", "--timeout", "100ms");
+  expect(late.code).toBe(3);
+  expect(late.err).toMatch(/^krt: Run waiting had not ended after 100ms\n/);
+  const waiting = krt("wait", "waiting");
+  await krt("delete", "waiting");
+  expect((await waiting).code).not.toBe(0);
+  expect((await krt("wait", "never")).code).toBe(5);
+});
+
+test("logs: all, the newest lines, and what comes until the end", async () => {
+  const script = "for n in 1 2 3; do echo line $n; done; echo oops >&2";
+  await cluster.create(runs, bashRun("talks", script));
+  expect(await krt("logs", "talks", "-f")).toEqual({ code: 0, out: "line 1\nline 2\nline 3\n", err: "oops\n" });
+  expect((await krt("logs", "talks", "--tail", "2")).out).toBe("line 3\n");
+  expect((await krt("logs", "talks", "--timestamps")).out).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z line 1\n/);
+  expect((await krt("logs", "talks", "--attempt", "2")).out).toBe("");
+});
+
+test("delete takes names, or filters, and never everything by accident", async () => {
+  expect((await krt("delete")).code).toBe(2);
+  expect((await krt("delete", "talks", "--phase", "Failed")).code).toBe(2);
+  expect((await krt("delete", "-l", "a=b")).out).toBe("Run listed deleted\n");
+  expect((await krt("delete", "-l", "a=b")).err).toMatch(/^krt: there is no Run like that/);
+});
+
+test("a workflow is run from files, followed with its output, shown, and its artifact downloaded", async () => {
+  const followed = await krt("workflow", "run", "-f", "examples/data-sharing/workflow.yaml", "--follow");
+  expect(followed.err).toBe("Workflow ci-data-sharing-demo created\n");
+  expect(followed.code).toBe(0);
+  expect(followed.out).toMatch(/^build\/checkout Succeeded/m);
+  const [, name = ""] = /^✔ (ci-data-sharing-demo-\S+) {2}Succeeded/m.exec(followed.out) ?? [];
+
+  expect((await krt("wf", "ls", "-w", "ci-data-sharing-demo", "--phase", "succeeded")).out).toContain(name);
+  expect((await krt("wf", "ls", "--templates", "-o", "name")).out).toBe("workflow.kruntimes.io/ci-data-sharing-demo\n");
+  expect((await krt("wf", "get", name)).out).toMatch(/^✔ .*\n├─ ✔ build/);
+  expect((await krt("wf", "watch", name)).code).toBe(0);
+  expect((await krt("artifact", "list", name)).out).toMatch(/^build\/dist\.tgz +File /m);
+  const to = join(directory, "dist.tgz");
+  expect(await krt("artifact", "download", name, "dist.tgz", "--to", to)).toMatchObject({ code: 0, out: `${to}\n` });
+  const digest = Buffer.from(await crypto.subtle.digest("SHA-256", await readFile(to))).toString("hex");
+  expect((await krt("artifact", "list", name, "-o", "json")).out).toContain(`sha256:${digest}`);
+  expect((await krt("artifact", "download", name, "dist.tgz", "--to", to)).code).toBe(1);
+
+  const again = await krt("workflow", "run", "ci-data-sharing-demo", "--name", "second");
+  expect(again).toEqual({ code: 0, out: "second\n", err: "" });
+  expect((await krt("wf", "watch", "second", "--output")).code).toBe(0);
+});
+
+test("a workflow that fails is a command that fails, with the output of its steps", async () => {
+  const file = `apiVersion: kruntimes.io/v1alpha1
+kind: WorkflowRun
+metadata: {name: broken}
+spec:
+  jobs:
+    a:
+      runs-on: bash
+      steps:
+        - {name: one, run: "echo words; exit 3"}
+`;
+  const ended = await krtHere(cluster.cluster.kubeconfig, ["wf", "run", "-f", "-", "--follow"], withInput(file));
+  expect(ended.code).toBe(1);
+  expect(ended.out).toContain("a/one | words\n");
+  expect(ended.out).toMatch(/^✖ broken {2}Failed/m);
+});
+
+test("runtimes and versions", async () => {
+  expect(lines((await krt("runtime", "list")).out)[0]?.split(/ {3,}/)).toEqual([
+    "NAME",
+    "IMAGE",
+    "READY",
+    "REPLICAS",
+    "ACTIVE",
+    "AGE",
+  ]);
+  expect((await krt("runtime", "get", "bash", "-o", "jsonpath={.status.readyReplicas}")).out).toBe("1");
+  expect((await krt("version")).out).toMatch(/^krt 1\.2\.3\nKubernetes v1\.34\S* at https:\/\/127\.0\.0\.1:\d+\n$/);
+});
+
+const mistakes: Record<string, { args: string[]; code: number; want: RegExp }> = {
+  "a Runtime that is not there": {
+    args: ["run", "-r", "bsh", "--", "true"],
+    code: 5,
+    want: /^krt: there is no Runtime bsh in namespace default\n {5}Did you mean bash\?\n$/,
+  },
+  "a namespace that is not there": {
+    args: ["list", "-n", "defualt"],
+    code: 5,
+    want: /^krt: there is no namespace defualt\n {5}Did you mean default\?\n$/,
+  },
+  "a Run into a namespace that is not there": {
+    args: ["run", "-n", "nowhere", "--", "true"],
+    code: 5,
+    want: /^krt: there is no namespace nowhere\n {5}Create it with kubectl create namespace nowhere/,
+  },
+  "a context that is not there": {
+    args: ["list", "--context", "prod"],
+    code: 2,
+    want: /^krt: the kubeconfig has no context prod; it has krt-local\n/,
+  },
+  "a kubeconfig that is not there": {
+    args: ["list", "--kubeconfig", "/no/such/file"],
+    code: 2,
+    want: /^krt: there is no kubeconfig \/no\/such\/file\n {5}Check --kubeconfig/,
+  },
+  "a workflow that is not there": {
+    args: ["wf", "run", "nope"],
+    code: 5,
+    want: /^krt: there is no Workflow nope in namespace default\n/,
+  },
+  "an artifact that is not there": {
+    args: ["artifact", "download", "seven", "x"],
+    code: 5,
+    want: /^krt: seven has no artifact x\n {5}It has none at all\.\n$/,
+  },
+  "a Run that the server refuses": {
+    args: ["run", "--name", "Not_Valid", "--", "true"],
+    code: 2,
+    want: /^krt: .*\n?.*metadata\.name/,
+  },
+};
+
+test.each(Object.entries(mistakes))("%s: one clear line, and the next step", async (_, { args, code, want }) => {
+  const ended = await krt(...args);
+  expect(ended).toEqual({ code, out: "", err: expect.stringMatching(want) });
+});
