@@ -114,6 +114,24 @@ test.each(Object.entries(moments))("%s", async (_, isPrintedBefore) => {
   expect(messages(await followed.rest())).toEqual(["three"]);
 });
 
+test.each(["0", "1"])(
+  "a next attempt on the same Pod that the status does not tell yet is not passed over (%s printed before)",
+  async (before) => {
+    const world = new LogWorld();
+    world.run("a", world.on("p1"));
+    const printed = [world.line("a", 1, "one"), world.line("a", 1, "two", { attempt: 2 })].join("");
+    if (before === "1") world.pod("p1").print(printed);
+    const followed = await world.follow("a");
+    if (before === "0") world.pod("p1").print(printed);
+    expect(await followed.next()).toMatchObject({ message: "one" });
+    const next = followed.next();
+    expect(await isWaiting(next)).toBe(true);
+    world.run("a", world.on("p1", { attempt: 2, attempts: [{ number: 1, pod: "p1" }], phase: "Succeeded" }));
+    expect(await next).toMatchObject({ message: "two" });
+    expect(await followed.next()).toBeUndefined();
+  },
+);
+
 test("a Run that is handed back before its attempt began is read on its next Pod from the beginning", async () => {
   const world = new LogWorld();
   world.run("a", world.on("p1", { phase: "Scheduled", attempt: 0 }));
