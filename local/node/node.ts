@@ -105,6 +105,7 @@ export function createNode(deps: NodeDeps): LocalNode {
     for (const directory of plan.directories) deps.directories.make(directory);
     const runner = new PodRunner(uid, plan.containers, {
       clock,
+      logger,
       processes: deps.processes,
       agentEnv: deps.agentEnv,
       workingDirectory: deps.layout.podDirectory(uid),

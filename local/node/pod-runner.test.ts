@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { silentLogger } from "#kube/silent-logger.ts";
 import { VirtualClock } from "#kube/virtual-clock.ts";
 import { PodRunner } from "./pod-runner.ts";
 import type { Process, Processes, StartRequest } from "./processes.ts";
@@ -13,8 +14,11 @@ interface Started extends Process {
 class Doubles implements Processes {
   readonly started: Started[] = [];
   readonly endedPods: { except: readonly number[] }[] = [];
+  /** The machine cannot start, or look at, processes. */
+  trouble = false;
 
   start(request: StartRequest): Process {
+    if (this.trouble) throw new Error("EMFILE: too many open files");
     let end: (how: string) => void = () => {};
     const ended = new Promise<string>((resolve) => {
       end = resolve;
@@ -36,6 +40,7 @@ class Doubles implements Processes {
   }
 
   async endPod(_: string, except: ReadonlySet<number> = new Set()): Promise<void> {
+    if (this.trouble) throw new Error("EMFILE: too many open files");
     this.endedPods.push({ except: [...except] });
   }
 
@@ -51,9 +56,8 @@ class Doubles implements Processes {
   }
 }
 
-function start() {
+function start(processes = new Doubles()) {
   const clock = new VirtualClock();
-  const processes = new Doubles();
   let changes = 0;
   const containers = [
     { name: "runtimed", args: ["agent"], env: { POD_NAME: "p" } },
@@ -61,6 +65,7 @@ function start() {
   ];
   const runner = new PodRunner("uid", containers, {
     clock,
+    logger: silentLogger,
     processes,
     agentEnv: { TOKEN: "secret" },
     workingDirectory: "/pod",
@@ -106,6 +111,46 @@ test("a process that ends is started again, at once and then with a growing dela
   expect(processes.count("agent")).toBe(2);
   await clock.elapse(1);
   expect(processes.count("agent")).toBe(3);
+});
+
+test("a process that ran for ten minutes is started again as if it had never ended", async () => {
+  const { clock, processes, runner } = start();
+  for (let n = 0; n < 5; n++) {
+    processes.last("agent").end("exit code 1");
+    await clock.elapse(30_000);
+  }
+  expect(processes.count("agent")).toBe(6);
+  await clock.elapse(600_000);
+  for (const delay of [0, 1000]) {
+    const before = processes.count("agent");
+    processes.last("agent").end("exit code 1");
+    await clock.elapse(delay);
+    expect(processes.count("agent")).toBe(before + 1);
+  }
+  expect(runner.containerStatuses()[0]?.restartCount).toBe(7);
+});
+
+test("a machine that can start no process is tried again with a growing delay, and says why", async () => {
+  const processes = new Doubles();
+  processes.trouble = true;
+  const { clock, runner } = start(processes);
+  await clock.elapse(500);
+  expect(runner.containerStatuses()[1]).toMatchObject({
+    state: { waiting: { message: "could not be started: EMFILE: too many open files" } },
+  });
+  processes.trouble = false;
+  await clock.elapse(30_000);
+  expect([processes.count("agent"), processes.count("executor")]).toEqual([1, 1]);
+});
+
+test("an executor is started again although its programs could not be looked for", async () => {
+  const { clock, processes } = start();
+  processes.trouble = true;
+  processes.last("executor").end("signal SIGKILL");
+  await clock.settle();
+  processes.trouble = false;
+  await clock.elapse(1000);
+  expect(processes.count("executor")).toBe(2);
 });
 
 test("a late message of an agent that has ended changes nothing", async () => {

@@ -1,14 +1,19 @@
 import { timestamp } from "#api/time.ts";
 import type { ContainerStatus } from "#kube/builtin.ts";
-import type { Cancel, Clock } from "#kube/ports.ts";
+import { asError } from "#kube/outcome.ts";
+import type { Cancel, Clock, Logger } from "#kube/ports.ts";
 import type { ContainerPlan } from "./pod-plan.ts";
-import type { Process, Processes } from "./processes.ts";
+import type { Process, Processes, StartRequest } from "./processes.ts";
 
 /** Back-off of a container that ends: at once, then from 1 s doubling to 30 s (the kubelet starts at 10 s). */
-const restartBackOffMs = (restarts: number) => (restarts === 0 ? 0 : Math.min(30_000, 1000 * 2 ** (restarts - 1)));
+const restartBackOffMs = (failures: number) => (failures === 0 ? 0 : Math.min(30_000, 1000 * 2 ** (failures - 1)));
+
+/** A process that ran for ten minutes starts its back-off anew, as under the kubelet. */
+const soundMs = 600_000;
 
 export interface RunnerDeps {
   readonly clock: Clock;
+  readonly logger: Logger;
   readonly processes: Processes;
   /** Variables that the agent gets: how to reach the API server. User code must never see them. */
   readonly agentEnv: Readonly<Record<string, string>>;
@@ -24,6 +29,8 @@ interface Slot {
   process: Process | undefined;
   ready: boolean;
   restarts: number;
+  /** Ends in a row that came soon after their start. */
+  failures: number;
   startedAt: number;
   lastEnd: string | undefined;
   cancelRestart: Cancel | undefined;
@@ -47,6 +54,7 @@ export class PodRunner {
       process: undefined,
       ready: false,
       restarts: 0,
+      failures: 0,
       startedAt: 0,
       lastEnd: undefined,
       cancelRestart: undefined,
@@ -81,7 +89,7 @@ export class PodRunner {
     if (this.#state !== "running") return;
     this.#state = "draining";
     const agent = this.#agent();
-    if (agent?.process === undefined) void this.end();
+    if (agent?.process === undefined) this.#inBackground(this.end());
     else agent.process.signal("SIGTERM");
     this.#deps.onChange();
   }
@@ -114,7 +122,8 @@ export class PodRunner {
   #start(slot: Slot): void {
     const { deps, plan } = { deps: this.#deps, plan: slot.plan };
     const isAgent = plan.args[0] === "agent";
-    const process = deps.processes.start({
+    slot.startedAt = deps.clock.now();
+    const process = this.#tryStart({
       podUid: this.podUid,
       args: plan.args,
       env: isAgent ? { ...deps.agentEnv, ...plan.env } : plan.env,
@@ -125,11 +134,30 @@ export class PodRunner {
         if (slot.process === process && isAgent) this.#setReady(slot, isReadyMessage(message));
       },
     });
+    if (typeof process === "string") {
+      this.#inBackground(this.#onEnd(slot, process));
+      return;
+    }
     slot.process = process;
-    slot.startedAt = deps.clock.now();
     // Whether the executor works is the agent's judgement; it is ready only while it reaches the executor.
     if (!isAgent) slot.ready = true;
-    void process.ended.then((how) => this.#onEnd(slot, how));
+    this.#inBackground(process.ended.then((how) => this.#onEnd(slot, how)));
+  }
+
+  /** The process, or why there is none: the machine may be out of files or processes for a while. */
+  #tryStart(request: StartRequest): Process | string {
+    try {
+      return this.#deps.processes.start(request);
+    } catch (error) {
+      return `could not be started: ${asError(error).message}`;
+    }
+  }
+
+  /** An error that nobody waits for must not end the whole cluster. */
+  #inBackground(work: Promise<void>): void {
+    work.catch((error: unknown) => {
+      this.#deps.logger.error("the processes of a Pod cannot be managed", { podUid: this.podUid, error });
+    });
   }
 
   #setReady(slot: Slot, ready: boolean | undefined): void {
@@ -151,10 +179,11 @@ export class PodRunner {
     this.#deps.onChange();
     if (slot !== this.#agent()) await this.#endPrograms();
     if (this.#state !== "running") return;
-    // A process that ran for ten minutes starts its back-off anew, as under the kubelet.
-    const restarts = lasted > 600_000 ? 0 : slot.restarts;
+    if (lasted > soundMs) slot.failures = 0;
+    const delay = restartBackOffMs(slot.failures);
+    slot.failures += 1;
     slot.restarts += 1;
-    slot.cancelRestart = this.#deps.clock.after(restartBackOffMs(restarts), () => {
+    slot.cancelRestart = this.#deps.clock.after(delay, () => {
       slot.cancelRestart = undefined;
       if (this.#state !== "running") return;
       this.#start(slot);
@@ -164,8 +193,13 @@ export class PodRunner {
 
   /** The programs of an executor that ended must not run on: nobody would know of them. */
   async #endPrograms(): Promise<void> {
-    const others = this.#slots.filter(({ process }) => process !== undefined).map(({ process }) => process?.pid);
-    await this.#deps.processes.endPod(this.podUid, new Set(others.filter((pid) => pid !== undefined)));
+    const others = this.#slots.map(({ process }) => process?.pid).filter((pid) => pid !== undefined);
+    try {
+      await this.#deps.processes.endPod(this.podUid, new Set(others));
+    } catch (error) {
+      // The container is started again all the same; the end of the Pod ends them.
+      this.#deps.logger.warn("programs of an executor that ended may run on", { podUid: this.podUid, error });
+    }
   }
 }
 
