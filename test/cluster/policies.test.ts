@@ -1,0 +1,141 @@
+/** The admission policies in a real API server: the fence around each Pod, and the way around it for emergencies. */
+import { beforeAll, expect, test } from "vitest";
+import type { Run } from "#api/kinds/run.ts";
+import { workspaceFinalizer } from "#api/labels.ts";
+import { persistentWorkspaces, runs } from "#api/resources.ts";
+import { isForbidden } from "#kube/transport.ts";
+import { agentOf, bashRun, bashRuntime, clientWithToken, installPlatform, readyRuntime } from "./platform.ts";
+import { adminClient, attempt, kubectl, testNamespace, until } from "./support.ts";
+
+beforeAll(() => installPlatform());
+
+const own = { name: "pod-a", uid: "uid-a" };
+test("a token taken from a Pod is worth its own Runs, and nothing of another Pod", async () => {
+  const admin = adminClient();
+  await using namespace = await testNamespace("stolen");
+  const [first, second] = await readyRuntime(admin, bashRuntime(namespace.name, { replicas: 2 }));
+  const inFirst = first?.metadata.name ?? "";
+  // From the agent's container: the program's container has none.
+  const token = await kubectl([
+    "exec",
+    "-n",
+    namespace.name,
+    inFirst,
+    "-c",
+    "runtimed",
+    "--",
+    "/usr/lib/kruntimes/node",
+    "-p",
+    'require("fs").readFileSync("/var/run/secrets/kubernetes.io/serviceaccount/token", "utf8")',
+  ]);
+  const thief = clientWithToken(token.trim());
+
+  await Promise.all(["a", "b"].map((name) => admin.of(runs).create(bashRun(namespace.name, name, "sleep 30"))));
+  const started = await Promise.all(
+    ["a", "b"].map((name) =>
+      until(admin, runs, { name, namespace: namespace.name }, ({ status }) => status?.phase === "Running"),
+    ),
+  );
+  const ofFirst = started.find((run) => run.status?.assignedPod === inFirst);
+  const ofSecond = started.find((run) => run.status?.assignedPod === second?.metadata.name);
+  if (ofFirst === undefined || ofSecond === undefined) throw new Error("the Runs were not spread over both Pods");
+
+  const end = (run: Run) =>
+    thief.of(runs).update({ ...run, status: { ...run.status, phase: "Succeeded" } } as Run, "status");
+  const refused = await end(ofSecond).catch((error: unknown) => error);
+  expect(isForbidden(refused), String(refused)).toBe(true);
+  expect(String(refused)).toContain("only the agent of the Pod that a Run is assigned to may write its status");
+  // Its own Run it may end: that is what the token is for.
+  expect((await end(ofFirst)).status?.phase).toBe("Succeeded");
+  await expect(thief.of(runs).create(bashRun(namespace.name, "c", "true"))).rejects.toMatchObject({ code: 403 });
+});
+
+test("an agent takes the cleanup finalizer from a workspace of its own Pod, and changes nothing else", async () => {
+  const admin = adminClient();
+  await using namespace = await testNamespace("finalizer");
+  // Binds the role that knows an agent; the Pods themselves are not needed.
+  await readyRuntime(admin, bashRuntime(namespace.name));
+  const ref = { name: "w", namespace: namespace.name };
+  const create = async () => {
+    await admin.of(persistentWorkspaces).create({
+      metadata: { ...ref, finalizers: [workspaceFinalizer, "example.com/other"] },
+      spec: { runtime: "nobody" },
+    });
+    // As the controller would bind it to a Pod of the test's own invention.
+    const made = await admin.of(persistentWorkspaces).get(ref);
+    return admin.of(persistentWorkspaces).update(
+      {
+        ...made,
+        status: { phase: "Bound", runtime: "nobody", boundPod: own.name, boundPodUID: own.uid },
+      },
+      "status",
+    );
+  };
+  await create();
+  const agent = agentOf(namespace.name, own).of(persistentWorkspaces);
+  const other = agentOf(namespace.name, { name: "pod-b", uid: "uid-b" }).of(persistentWorkspaces);
+  const without = { metadata: { finalizers: ["example.com/other"] } };
+  const refusal = (text: string) => ({ code: 403, message: expect.stringContaining(text) });
+
+  // The controller would see that its Pod is gone; that does not matter here.
+  await expect(agent.patch(ref, without)).rejects.toMatchObject(refusal("only when it is being deleted"));
+  await admin.of(persistentWorkspaces).delete(ref);
+  await expect(other.patch(ref, without)).rejects.toMatchObject(refusal("only the agent of the Pod"));
+  await expect(agent.patch(ref, { metadata: { finalizers: [] } })).rejects.toMatchObject(
+    refusal("may only remove the finalizer"),
+  );
+  await expect(agent.patch(ref, { metadata: { ...without.metadata, labels: { mine: "now" } } })).rejects.toMatchObject(
+    refusal("may only remove the finalizer"),
+  );
+  expect((await agent.patch(ref, without)).metadata.finalizers).toEqual(["example.com/other"]);
+  await admin.of(persistentWorkspaces).patch(ref, { metadata: { finalizers: [] } });
+});
+
+test("who can edit a namespace cannot write a status; who has the verb override can", async () => {
+  const admin = adminClient();
+  await using namespace = await testNamespace("override");
+  const user = "somebody@example.com";
+  const bind = (name: string, role: string) =>
+    kubectl(["create", "rolebinding", name, "-n", namespace.name, `--clusterrole=${role}`, `--user=${user}`]);
+  await bind("edit", "edit");
+  await kubectl([
+    "create",
+    "role",
+    "status",
+    "-n",
+    namespace.name,
+    "--verb=get,update,patch",
+    "--resource=runs.kruntimes.io/status",
+  ]);
+  await kubectl(["create", "rolebinding", "status", "-n", namespace.name, "--role=status", `--user=${user}`]);
+  const created = await admin.of(runs).create(bashRun(namespace.name, "a", "true", { runtime: "nobody" }));
+  const run = await until(admin, runs, created.metadata, (one) => one.status?.reason === "RuntimeNotFound");
+  const cancel = () =>
+    attempt("kubectl", [
+      "patch",
+      "run",
+      "a",
+      "-n",
+      namespace.name,
+      `--as=${user}`,
+      "--subresource=status",
+      "--type=merge",
+      '--patch={"status":{"phase":"Cancelled"}}',
+    ]);
+  const refused = await cancel();
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toContain(`${user} (as agent) may not move this Run from Pending to Cancelled`);
+
+  await kubectl(["apply", "-f", "-"], {
+    input: JSON.stringify({
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "Role",
+      metadata: { name: "override", namespace: namespace.name },
+      rules: [{ apiGroups: ["kruntimes.io"], resources: ["runs/status"], verbs: ["override"] }],
+    }),
+  });
+  await kubectl(["create", "rolebinding", "override", "-n", namespace.name, "--role=override", `--user=${user}`]);
+  // Rights are cached for a moment.
+  await expect.poll(async () => (await cancel()).code, { timeout: 10_000, interval: 200 }).toBe(0);
+  expect(run.status?.phase).toBe("Pending");
+});
