@@ -23,6 +23,9 @@ class Machine {
   readonly directories = new Set<string>();
   readonly ended: string[] = [];
   started = 0;
+  /** What the node does with what a process prints. */
+  print: (line: string) => void = () => {};
+  isDiskFull = false;
 
   /** A process of the node; its Pods' processes live until it says otherwise. */
   startNode(): Promise<void> {
@@ -33,8 +36,9 @@ class Machine {
       logger: silentLogger,
       layout,
       processes: {
-        start: () => {
+        start: ({ onOutput }) => {
           this.started++;
+          this.print = onOutput;
           return { pid: this.started, ended: new Promise(() => {}), signal: () => {} };
         },
         endPod: async (uid) => void this.ended.push(uid),
@@ -45,7 +49,11 @@ class Machine {
         list: async (path) =>
           [...this.directories].filter((one) => one.startsWith(`${path}/`)).map((one) => one.slice(path.length + 1)),
       },
-      logs: new PodLogs({ append() {} }),
+      logs: new PodLogs({
+        append: () => {
+          if (this.isDiskFull) throw new Error("ENOSPC: no space left on device");
+        },
+      }),
       agentEnv: {},
     }).start(new AbortController().signal);
   }
@@ -113,4 +121,14 @@ test("a Pod that was removed while there was no node leaves neither process nor 
   await machine.clock.elapse(1000);
   expect(machine.ended).toEqual(["gone"]);
   expect([...machine.directories]).toEqual([]);
+});
+
+test("a full disk loses lines of a log, and not the node", async () => {
+  await machine.startNode();
+  const spec = { containers: [{ name: "runtime", image: "i", args: ["executor"] }] };
+  await machine.client.of(pods).create({ metadata: ref, spec });
+  await machine.clock.settle();
+  expect(machine.started).toBe(1);
+  machine.isDiskFull = true;
+  expect(() => machine.print("a line")).not.toThrow();
 });

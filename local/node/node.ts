@@ -110,13 +110,27 @@ export function createNode(deps: NodeDeps): LocalNode {
       agentEnv: deps.agentEnv,
       workingDirectory: deps.layout.podDirectory(uid),
       errorLog: (container) => `${deps.layout.podDirectory(uid)}/${container}.stderr`,
-      onOutput: (container, line) => deps.logs.take(deps.layout.containerLog(uid, container), line),
+      onOutput: takeOutput(key, uid),
       onChange: () => controller.enqueue(key),
     });
     runners.set(uid, runner);
     keyOfUid.set(uid, key);
     logger.info("Pod started", { pod: key });
     return runner;
+  }
+
+  /** A disk that is full loses lines of a log, and not the cluster. */
+  function takeOutput(pod: string, uid: string): (container: string, line: string) => void {
+    let isLosing = false;
+    return (container, line) => {
+      try {
+        deps.logs.take(deps.layout.containerLog(uid, container), line);
+        isLosing = false;
+      } catch (error) {
+        if (!isLosing) logger.error("the output of a container cannot be kept", { pod, container, error });
+        isLosing = true;
+      }
+    };
   }
 
   /** Drains until the deadline that deletionTimestamp is, then ends what is left and removes the object. */

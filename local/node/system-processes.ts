@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
-import { createInterface } from "node:readline";
 import type { Clock } from "#kube/ports.ts";
 import { sleep } from "#kube/ports.ts";
 import { executorNodeArguments } from "#runtime/executor/node-arguments.ts";
+import { followLines } from "./lines.ts";
 import { type Process, type Processes, podMark, type StartRequest } from "./processes.ts";
 
 /** Variables of our own environment that the processes of Pods may see; everything else stays here. */
@@ -54,7 +54,7 @@ function startProcess(entry: readonly string[], request: StartRequest): Process 
     child.once("close", (code, signal) => resolve(signal === null ? `exit code ${code}` : `signal ${signal}`));
   });
   child.on("message", request.onMessage);
-  if (child.stdout !== null) createInterface({ input: child.stdout }).on("line", request.onOutput);
+  if (child.stdout !== null) followLines(child.stdout, request.onOutput);
   const { pid } = child;
   return {
     pid: pid ?? 0,
