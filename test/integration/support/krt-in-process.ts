@@ -1,7 +1,11 @@
+import { resolve } from "node:path";
 import type { Environment } from "#cli/environment.ts";
 import { runCommand } from "#cli/main.ts";
 import { systemConnect } from "#cli/system/connect.ts";
 import { systemFiles } from "#cli/system/input-files.ts";
+import { openLogFile } from "#cli/system/log-file.ts";
+import { systemMachine } from "#cli/system/machine.ts";
+import { systemStateDirectories } from "#cli/system/state-directories.ts";
 import { fakeEnvironment, fakeFiles } from "#cli/testing/fake-environment.ts";
 import { systemDownloadFiles } from "#extension-api/client/download-files.ts";
 import { systemClock, systemRandom } from "#kube/system.ts";
@@ -30,6 +34,10 @@ export async function krtHere(
     clock: systemClock,
     random: systemRandom,
     downloads: systemDownloadFiles,
+    machine: systemMachine(resolve("bin/krt.mjs")),
+    stateDirectories: systemStateDirectories,
+    openLogFile,
+    entry: [process.execPath, resolve("bin/kruntimes.mjs")],
     connect: async (choice) => systemConnect({ file: kubeconfig, ...defined(choice) }),
     ...change,
   });
