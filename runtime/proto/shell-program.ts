@@ -11,7 +11,8 @@ export function writeShellProgram(directory: string, program: SimulatedProgram):
   const lines = [trapFor(program)];
   let now = 0;
   const until = (atMs: number) => {
-    if (atMs > now) lines.push(`sleep ${(atMs - now) / 1000}`);
+    if (atMs > now)
+      lines.push(program.onSigterm === undefined ? `sleep ${(atMs - now) / 1000}` : slicedSleep(atMs - now));
     now = Math.max(now, atMs);
   };
   for (const [index, step] of stepsOf(program).entries()) {
@@ -26,6 +27,18 @@ export function writeShellProgram(directory: string, program: SimulatedProgram):
   const script = `${directory}/script`;
   writeFileSync(script, `${lines.join("\n")}\n`);
   return script;
+}
+
+const sliceMs = 100;
+
+/**
+ * A signal that comes just before the shell starts a program is handled only when that program has ended (and the program,
+ * being too young, may not have got the signal itself). So a script that handles signals waits in slices.
+ */
+function slicedSleep(ms: number): string {
+  const slices = Math.floor(ms / sliceMs);
+  const loop = `slice=0; while [ $slice -lt ${slices} ]; do sleep ${sliceMs / 1000}; slice=$((slice + 1)); done`;
+  return `${loop}; sleep ${(ms % sliceMs) / 1000}`;
 }
 
 function trapFor({ onSigterm = "dies" }: SimulatedProgram): string {
