@@ -13,6 +13,7 @@ import { withExtensions } from "./extensions.ts";
 import { bearerCheck } from "./http/bearer.ts";
 import { createFront } from "./http/front.ts";
 import { portForward } from "./http/port-forward.ts";
+import { type OnExchange, recordApi, recordHttp } from "./http/recorder.ts";
 import { localLogs } from "./logs/index.ts";
 import { localPodLogs } from "./logs/pod-log.ts";
 import { FileLines } from "./node/file-lines.ts";
@@ -36,6 +37,8 @@ export interface ClusterOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** Is told of every request to the API server and its answer; for diagnosis and recordings. */
+  readonly onExchange?: OnExchange;
 }
 
 /** A cluster in this process; only agents and executors are processes of their own. */
@@ -80,7 +83,7 @@ async function start(options: ClusterOptions, state: ClusterState): Promise<Clus
   const { clock, random, logger } = options;
   const ending = new AbortController();
   const client = createClient(
-    memoryTransport({ handle: (r) => extended.handle(r), watch: (r) => extended.watch(r) }, clock),
+    memoryTransport({ handle: (r) => inProcess.handle(r), watch: (r) => inProcess.watch(r) }, clock),
   );
   const api = createApiServer({
     crds: platformCrds(),
@@ -94,7 +97,9 @@ async function start(options: ClusterOptions, state: ClusterState): Promise<Clus
   const logs = new PodLogs(files);
   const deps = { client, clock, random, logger };
   const extensions = localLogs({ ...deps, layout, logs });
-  const extended = withExtensions(api, extensions);
+  const { onExchange } = options;
+  const served = withExtensions(api, extensions);
+  const inProcess = onExchange === undefined ? served : recordApi(served, onExchange);
   const authorized = bearerCheck(state.credentials.token);
   const front = createFront({
     api,
@@ -106,7 +111,7 @@ async function start(options: ClusterOptions, state: ClusterState): Promise<Clus
     podLog: localPodLogs({ client, clock, layout, logs }),
   });
   const upgrades = portForward({ authorized, resolve: podPort(client, layout) });
-  const served = await state.serve(front, { upgrades });
+  const endpoint = await state.serve(onExchange === undefined ? front : recordHttp(front, onExchange), { upgrades });
 
   const system = await client.of(namespaces).get({ name: "kube-system" });
   const scheduler = createScheduler(deps);
@@ -121,7 +126,7 @@ async function start(options: ClusterOptions, state: ClusterState): Promise<Clus
     processes: systemProcesses(options.entry, clock),
     directories: systemDirectories,
     logs,
-    agentEnv: { KRUNTIMES_API_SERVER: served.url, KRUNTIMES_TOKEN_FILE: layout.tokenFile },
+    agentEnv: { KRUNTIMES_API_SERVER: endpoint.url, KRUNTIMES_TOKEN_FILE: layout.tokenFile },
   });
   await Promise.all([
     node.start(ending.signal),
@@ -133,14 +138,14 @@ async function start(options: ClusterOptions, state: ClusterState): Promise<Clus
   return {
     client,
     api,
-    url: served.url,
-    kubeconfig: served.kubeconfig,
+    url: endpoint.url,
+    kubeconfig: endpoint.kubeconfig,
     node,
     logs,
     async stop() {
       ending.abort();
       await Promise.all([scheduler.stop(), controllers.stop(), replicaSets.stop(), node.stop()]);
-      await served.close();
+      await endpoint.close();
       api.close();
       files.close();
       state.release();
