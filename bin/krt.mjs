@@ -9,5 +9,8 @@ if (Number(process.versions.node.split(".")[0]) < 24) {
 // From TypeScript sources the second start is faster: the compiler is not even loaded.
 (await import("node:module")).enableCompileCache();
 const { main } = await import("../cli/main.ts");
-// Everything was written: on Linux these streams are synchronous.
-process.exit(await main(process.argv.slice(2)));
+const code = await main(process.argv.slice(2));
+// A pipe takes only so much at once; the rest waits for its reader.
+const written = (stream) => new Promise((done) => (stream.writableLength === 0 ? done() : stream.write("", done)));
+await Promise.all([written(process.stdout), written(process.stderr)]);
+process.exit(code);
