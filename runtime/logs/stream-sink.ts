@@ -15,6 +15,7 @@ class StreamSink implements LogSink {
   #broken: Error | undefined;
   /** Shared by all Runs that wait, so that hundreds of them do not mean hundreds of listeners. */
   #room: PromiseWithResolvers<void> | undefined;
+  readonly #flushing = new Set<PromiseWithResolvers<void>>();
 
   constructor(stream: Writable) {
     this.#stream = stream;
@@ -35,9 +36,10 @@ class StreamSink implements LogSink {
   flush(): Promise<void> {
     if (this.#broken !== undefined) return Promise.reject(this.#broken);
     if (this.#stream.writableLength === 0) return Promise.resolve();
-    return new Promise((resolve, reject) => {
-      this.#stream.write("", (error) => (error ? reject(error) : resolve()));
-    });
+    const flushed = Promise.withResolvers<void>();
+    this.#flushing.add(flushed);
+    this.#stream.write("", (error) => (error ? flushed.reject(error) : flushed.resolve()));
+    return flushed.promise.finally(() => this.#flushing.delete(flushed));
   }
 
   #settle(): void {
@@ -49,5 +51,7 @@ class StreamSink implements LogSink {
     this.#broken ??= error;
     this.#room?.reject(this.#broken);
     this.#room = undefined;
+    // A stream that is destroyed within a write calls back for none that waits behind it.
+    for (const { reject } of this.#flushing) reject(this.#broken);
   }
 }
