@@ -7,7 +7,7 @@ import type { HttpAnswer, HttpHandler } from "#local/http/message.ts";
 import type { Exchange } from "#local/http/recorder.ts";
 import { clientLibraryModels } from "#local/openapi/model-files.ts";
 import { createModels } from "#local/openapi/models.ts";
-import { type Recording, readRecordings } from "#test/conformance/recording.ts";
+import { comparable, type Recording, readRecordings } from "#test/conformance/recording.ts";
 import { Bindings, symbolsIn } from "#test/conformance/symbols.ts";
 
 /** A server on which nothing else works. */
