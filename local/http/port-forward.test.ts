@@ -12,6 +12,7 @@ import { silentLogger } from "#kube/silent-logger.ts";
 import { systemClock, systemRandom } from "#kube/system.ts";
 import { failure, StatusError, type Transport } from "#kube/transport.ts";
 import { bearerCheck } from "./bearer.ts";
+import { loopbackCertificate } from "./certificate.ts";
 import { type HttpListener, listen } from "./listener.ts";
 import { jsonAnswer } from "./message.ts";
 import { portForward } from "./port-forward.ts";
@@ -163,6 +164,39 @@ test("a caller who gives up closes the connection", async () => {
   await expect.poll(() => connections.size).toBe(1);
   leaving.abort();
   await expect.poll(() => connections.size).toBe(0);
+});
+
+test("over TLS the server must be the one that the kubeconfig names", async () => {
+  const tls = loopbackCertificate(systemClock.now(), systemRandom);
+  const other = loopbackCertificate(systemClock.now(), systemRandom);
+  const upgrades = portForward({ authorized: bearerCheck("t"), resolve: async () => path });
+  const secure = await listen(async () => jsonAnswer(200, {}), { upgrades, tls });
+  const connectWith = (ca: string) =>
+    httpTransport({
+      server: secure.url,
+      credentials: async () => ({ headers: { authorization: "Bearer t" }, tls: { ca } }),
+      clock: systemClock,
+      random: systemRandom,
+      logger: silentLogger,
+    });
+  const [trusted, wrong] = [connectWith(tls.cert), connectWith(other.cert)];
+  serve = (socket) => socket.end("hello");
+  expect((await buffer(await forwardPort(trusted, pod, 80))).toString()).toBe("hello");
+  await expect(forwardPort(wrong, pod, 80)).rejects.toMatchObject({ name: "TransportError" });
+  await Promise.all([trusted.close(), wrong.close(), secure.close()]);
+});
+
+test("a token that was renewed is tried before the caller learns of a refusal", async () => {
+  const renewing = httpTransport({
+    server: listener.url,
+    credentials: async (renew) => ({ headers: { authorization: `Bearer ${renew ? "t" : "old"}` } }),
+    clock: systemClock,
+    random: systemRandom,
+    logger: silentLogger,
+  });
+  serve = (socket) => socket.end("hello");
+  expect((await buffer(await forwardPort(renewing, pod, 80))).toString()).toBe("hello");
+  await renewing.close();
 });
 
 const refusals: Record<string, { open: () => Promise<unknown>; code: number; says: string }> = {
