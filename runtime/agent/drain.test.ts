@@ -50,14 +50,14 @@ test("a Pod that is being deleted drains for as long as is left", async () => {
   const { drain, drains, ask } = await arrange({ deleted: true });
   expect(await ask()).toMatchObject({ answer: "drained" });
   expect(drains).toEqual([drainMs]);
-  expect(drain.confirmed).toBe(true);
+  expect(drain.confirmed).toBe("deleted");
 });
 
 test("a Pod that stays is not drained, whoever calls", async () => {
   const { drain, drains, ask } = await arrange();
   expect(await ask()).toMatchObject({ answer: "Pod p is not being deleted" });
   expect(drains).toEqual([]);
-  expect(drain.confirmed).toBe(false);
+  expect(drain.confirmed).toBeUndefined();
 });
 
 test("a Pod that stays now may be deleted later", async () => {
@@ -75,9 +75,10 @@ test("a Pod that was removed, or replaced by one of the same name, is deleted", 
 });
 
 test("in a namespace that goes away nothing is waited for", async () => {
-  const { drains, ask } = await arrange({ deleted: true, namespaceDeleted: true });
+  const { drain, drains, ask } = await arrange({ deleted: true, namespaceDeleted: true });
   expect((await ask()).ms).toBeLessThan(1000);
   expect(drains).toEqual([0]);
+  expect(drain.confirmed).toBe("namespace-deleted");
 });
 
 test("an agent that may not read its namespace drains as usual", async () => {
@@ -110,7 +111,7 @@ test("an API server that does not come back lets the Pod go on until the drain t
   expect(ms).toBeGreaterThan(drainMs - 3000);
   expect(ms).toBeLessThanOrEqual(drainMs);
   expect(drains).toEqual([]);
-  expect(drain.confirmed).toBe(false);
+  expect(drain.confirmed).toBeUndefined();
 });
 
 test("callers at one time share one drain", async () => {

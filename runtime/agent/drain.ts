@@ -16,8 +16,8 @@ export interface Drain {
    * at one time share one drain.
    */
   request(): Promise<string>;
-  /** Whether the Pod is being deleted, as far as {@link request} found out. */
-  readonly confirmed: boolean;
+  /** What is being deleted, as far as {@link request} found out; nothing, until it did. */
+  readonly confirmed: "deleted" | "namespace-deleted" | undefined;
 }
 
 /**
@@ -32,7 +32,7 @@ export function createDrain(
 ): Drain {
   const { client, clock, logger, self } = deps;
   let underWay: Promise<string> | undefined;
-  let confirmed = false;
+  let confirmed: Drain["confirmed"];
 
   async function wish(): Promise<Wish> {
     try {
@@ -69,7 +69,7 @@ export function createDrain(
     const wished = await wishBefore(end);
     if (wished === undefined) return "not confirmed: the API server does not answer";
     if (wished === "kept") return `Pod ${self.pod} is not being deleted`;
-    confirmed = true;
+    confirmed = wished;
     logger.info("draining", { why: wished });
     await agent.drain(wished === "namespace-deleted" ? 0 : Math.max(0, end - clock.monotonic()));
     return "drained";

@@ -81,8 +81,8 @@ async function serveKubelet(
   await serveHttp({ port, logger: deps.logger, routes: agentRoutes(agent, drain) });
   process.once("SIGTERM", () => {
     deps.logger.info("ending", { drained: drain.confirmed });
-    if (!drain.confirmed) agent.stop();
-    const writtenDown = drain.confirmed ? agent.drain(writeDownMs) : Promise.resolve();
+    // In a namespace that goes away there is nobody to write it down for.
+    const writtenDown = drain.confirmed === "deleted" ? agent.drain(writeDownMs) : Promise.resolve(agent.stop());
     void writtenDown.then(() => process.exit(0));
   });
 }
