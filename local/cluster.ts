@@ -2,6 +2,7 @@ import { createControllers } from "#controllers/index.ts";
 import { createScheduler } from "#controllers/scheduler/index.ts";
 import { namespaces } from "#kube/builtin.ts";
 import { createClient } from "#kube/client.ts";
+import { createRecorder } from "#kube/events.ts";
 import { memoryTransport } from "#kube/memory.ts";
 import type { Clock, Logger, Random } from "#kube/ports.ts";
 import type { Client } from "#kube/resource.ts";
@@ -115,10 +116,14 @@ async function start(options: ClusterOptions, state: ClusterState): Promise<Clus
 
   const system = await client.of(namespaces).get({ name: "kube-system" });
   const scheduler = createScheduler(deps);
-  const controllers = createControllers(deps, {
-    pool: { image: platformImage, clusterUid: system.metadata.uid ?? "" },
-    workflow: { workspaceTtlSeconds },
-  });
+  const recorder = createRecorder({ ...deps, component: "kruntimes.io/controller", instance: "local" });
+  const controllers = createControllers(
+    { ...deps, recorder },
+    {
+      pool: { image: platformImage, clusterUid: system.metadata.uid ?? "" },
+      workflow: { workspaceTtlSeconds },
+    },
+  );
   const replicaSets = createReplicaSetController(deps);
   const node = createNode({
     ...deps,
@@ -145,6 +150,7 @@ async function start(options: ClusterOptions, state: ClusterState): Promise<Clus
     async stop() {
       ending.abort();
       await Promise.all([scheduler.stop(), controllers.stop(), replicaSets.stop(), node.stop()]);
+      await recorder.close();
       await endpoint.close();
       api.close();
       files.close();

@@ -7,6 +7,7 @@ import { withStatus } from "#api/status.ts";
 import { parseTime } from "#api/time.ts";
 import type { ControllerDeps, Informers } from "#controllers/informers.ts";
 import { hasEnded, isDeleting, isDraining, isReady } from "#controllers/pods.ts";
+import { tellTrouble, workspaceTrouble } from "#controllers/trouble.ts";
 import { type Pod, pods, type ReplicaSet } from "#kube/builtin.ts";
 import { type Controller, createController } from "#kube/controller.ts";
 import { drive } from "#kube/drive.ts";
@@ -148,6 +149,7 @@ export function createPersistentWorkspace(deps: ControllerDeps, informers: Infor
     if (status.activeRuns !== workspace.status?.activeRuns) pace.wrote(uid, status.activeRuns ?? 0, clock.now());
     const written = await workspaceClient.update(withStatus(workspace, status), "status");
     informers.workspaces.noteWrite(written, workspace.metadata.resourceVersion);
+    tellTrouble(deps.recorder, persistentWorkspaces, workspace, workspaceTrouble(workspace.status, status));
   }
 
   async function run(effect: PersistentWorkspaceEffect, { workspace }: Seen): Promise<void> {

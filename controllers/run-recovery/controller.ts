@@ -4,6 +4,7 @@ import { runs, runtimes } from "#api/resources.ts";
 import { isTerminal } from "#api/runs.ts";
 import { withStatus } from "#api/status.ts";
 import type { ControllerDeps, Informers } from "#controllers/informers.ts";
+import { runTrouble, tellTrouble } from "#controllers/trouble.ts";
 import { pods } from "#kube/builtin.ts";
 import { type Controller, createController } from "#kube/controller.ts";
 import { drive } from "#kube/drive.ts";
@@ -65,6 +66,7 @@ export function createRunRecovery(deps: ControllerDeps, informers: Informers): C
         persist: async ({ run }, status) => {
           const written = await runClient.update(withStatus(run, status), "status");
           informers.runs.noteWrite(written, run.metadata.resourceVersion);
+          tellTrouble(deps.recorder, runs, run, runTrouble(run.status, status));
         },
         run: async () => {},
         nextWake: (status, seen, now) => {

@@ -6,6 +6,7 @@ import { persistentWorkspaces, runs, workflowRuns } from "#api/resources.ts";
 import { withStatus } from "#api/status.ts";
 import { hasEnded } from "#api/workflow-phases.ts";
 import type { ControllerDeps, Informers } from "#controllers/informers.ts";
+import { tellTrouble, workflowTrouble } from "#controllers/trouble.ts";
 import { type Controller, createController } from "#kube/controller.ts";
 import { drive } from "#kube/drive.ts";
 import type { Informer } from "#kube/informer.ts";
@@ -110,6 +111,7 @@ export function createWorkflowRunController(
         },
         persist: async ({ run }, status) => {
           informers.workflowRuns.noteWrite(await workflowRunClient.update(withStatus(run, status), "status"));
+          tellTrouble(deps.recorder, workflowRuns, run, workflowTrouble(run.status, status));
         },
         run: (effect, seen) => (effect.type === "followUp" ? follow(seen, effect.status) : perform(effect, seen)),
         nextWake,

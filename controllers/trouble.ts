@@ -1,0 +1,65 @@
+import { findCondition } from "#api/conditions.ts";
+import type { PersistentWorkspaceStatus } from "#api/kinds/persistent-workspace.ts";
+import type { RunStatus } from "#api/kinds/run.ts";
+import type { WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
+import type { Condition, KubeObject } from "#api/meta.ts";
+import { apiVersionOf } from "#kube/builtin.ts";
+import type { Recorder } from "#kube/ports.ts";
+import type { ResourceType } from "#kube/resource.ts";
+
+/** What a change of status says that people should hear of as a Warning Event; undefined on the happy path. */
+export interface Trouble {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** A Run was taken from its Pod, or ended because its Pod or its Runtime went. */
+export function runTrouble(old: RunStatus | undefined, status: RunStatus): Trouble | undefined {
+  if (status.phase === old?.phase || old?.phase === undefined) return undefined;
+  if (status.reason !== undefined && status.phase !== "Pending") {
+    return { reason: status.reason, message: status.message ?? `the Run is ${status.phase}` };
+  }
+  if (status.phase !== "Pending") return undefined;
+  const pod = old.assignedPod ?? "its Pod";
+  const lost = (status.attempts?.length ?? 0) > (old.attempts?.length ?? 0) ? status.attempts?.at(-1) : undefined;
+  if (lost === undefined) return { reason: "PodLost", message: `Pod ${pod} went before the Run had started` };
+  return {
+    reason: lost.reason ?? "AttemptLost",
+    message: `attempt ${lost.number} on Pod ${pod} is lost; the Run goes on`,
+  };
+}
+
+/** A workspace is lost with its Pod, for ever. */
+export function workspaceTrouble(
+  old: PersistentWorkspaceStatus | undefined,
+  status: PersistentWorkspaceStatus,
+): Trouble | undefined {
+  if (status.phase !== "Lost" || old?.phase === "Lost") return undefined;
+  const bound = findCondition(status.conditions as readonly Condition[] | undefined, "Bound");
+  return {
+    reason: "WorkspaceLost",
+    message: bound?.message ?? `Pod ${status.boundPod ?? ""} is gone, and its files with it`,
+  };
+}
+
+/** Ends that a user asked for are no trouble. */
+const asked: ReadonlySet<string | undefined> = new Set(["Stopped", "Terminated"]);
+
+/** A workflow has failed. */
+export function workflowTrouble(old: WorkflowRunStatus | undefined, status: WorkflowRunStatus): Trouble | undefined {
+  if (status.phase !== "Failed" || old?.phase === "Failed" || asked.has(status.reason)) return undefined;
+  return { reason: status.reason ?? "Failed", message: status.message ?? "the workflow failed" };
+}
+
+/** Emits trouble, if there is any, about an object whose status was just written. */
+export function tellTrouble<T extends KubeObject>(
+  recorder: Recorder | undefined,
+  resource: ResourceType<T>,
+  { metadata: { name, namespace, uid } }: T,
+  trouble: Trouble | undefined,
+): void {
+  if (recorder === undefined || trouble === undefined) return;
+  const about = { apiVersion: apiVersionOf(resource), kind: resource.kind, name };
+  const place = { ...(namespace === undefined ? {} : { namespace }), ...(uid === undefined ? {} : { uid }) };
+  recorder.event({ ...about, ...place }, "Warning", trouble.reason, trouble.message);
+}
