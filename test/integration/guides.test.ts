@@ -43,12 +43,20 @@ test.each(commands.filter(({ setup }) => !setup))("quick start: $command", async
   for (const text of shown) expect(steady(`${out}${err}`)).toContain(steady(text));
 });
 
-test("the quick start tells the exit codes as the command does", () => {
-  const rows = [...quickStart.matchAll(/^\| (\d+) \| (.+) \|$/gm)].map(([, code, meaning]) => [
+/** Codes and meanings of the table in a guide. */
+function exitCodesOf(markdown: string) {
+  return [...markdown.matchAll(/^\| (\d+) +\| (.+?) +\|$/gm)].map(([, code, meaning]) => [
     Number(code),
     meaning?.replaceAll("`", ""),
   ]);
-  expect(rows).toEqual(exitCodeMeanings.map((row) => [...row]));
+}
+
+test("the guides tell the exit codes as the command does", async () => {
+  const all = exitCodeMeanings.map((row) => [...row]);
+  expect(exitCodesOf(await readFile(join(root, "docs/krt.md"), "utf8"))).toEqual(all);
+  const first = exitCodesOf(quickStart);
+  expect(first.length).toBeGreaterThan(4);
+  expect(all).toEqual(expect.arrayContaining(first));
 });
 
 /** What each example comes to. */
