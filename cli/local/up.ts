@@ -1,5 +1,6 @@
 import { sleep } from "#kube/ports.ts";
 import { type RunningCluster, runningCluster } from "#local/state/endpoint.ts";
+import { inCluster } from "../cluster/session.ts";
 import { type AddCommand, withExamples } from "../commands/command.ts";
 import type { Environment } from "../environment.ts";
 import { CliError } from "../errors.ts";
@@ -58,6 +59,7 @@ async function foreground(
   env: Environment,
 ): Promise<ExitCode> {
   const path = await env.machine.makeDirectory(directory);
+  await livingCluster(path, env);
   const log = env.openLogFile(logOf(path), verbose);
   try {
     const cluster = await startLocal(path, "sqlite", env, log.logger);
@@ -86,17 +88,25 @@ function aborted(signal: AbortSignal): Promise<void> {
 
 async function detached(directory: string, runtimes: Runtimes, _verbose: boolean, env: Environment): Promise<ExitCode> {
   const path = await env.machine.makeDirectory(directory);
-  const before = runningCluster(path);
+  const before = await livingCluster(path, env);
   if (before === undefined) await spawnCluster(path, env);
   else env.err.write(`It runs already, as process ${before.pid}.\n`);
-  const connection = await env.connect({ file: kubeconfigOf(path) });
-  try {
-    await provideRuntimes(runtimes, { ...env, client: connection.client }, env.interrupted);
-  } finally {
-    await connection.close();
-  }
+  await inCluster({ kubeconfig: kubeconfigOf(path) }, env, ({ client }) =>
+    provideRuntimes(runtimes, { ...env, client }, env.interrupted),
+  );
   env.out.write(`${kubeconfigOf(path)}\n`);
   return env.interrupted.aborted ? exitCodes.interrupted : exitCodes.succeeded;
+}
+
+/** The cluster that runs there. One that was killed holds its directory for a moment longer: until the last thread has gone. */
+async function livingCluster(path: string, { clock, machine }: Environment): Promise<RunningCluster | undefined> {
+  const deadline = clock.monotonic() + startPatienceMs;
+  for (;;) {
+    const running = runningCluster(path);
+    const isDying = typeof running?.pid === "number" && !machine.isAlive(running.pid);
+    if (!isDying || clock.monotonic() > deadline) return running;
+    await sleep(clock, lookMs);
+  }
 }
 
 /** Starts the cluster in a process of its own, and resolves when it answers. */

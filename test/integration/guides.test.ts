@@ -68,7 +68,14 @@ const examples: Record<string, readonly RegExp[]> = {
     /^flaky \| attempt 3 reached the service$/m,
     /^✔ flaky {2}Succeeded .* attempt 3$/m,
   ],
+  timeout: [
+    /^patient Pending BackingOff: attempt 1 of 2 failed \(Timeout/m,
+    /^patient \| attempt 2 was quick$/m,
+    /^✔ patient {2}Succeeded .* attempt 2$/m,
+  ],
+  affinity: [/^noisy \| done with the noise$[\s\S]*^quiet Running$[\s\S]*^quiet \| now it is calm$/m],
   outputs: [/^announce\/say \| Released v1\.4\.2$/m, /tag = v1\.4\.2$/m],
+  "fan-out": [/^report\/say \| The sums are 20 and 25$/m, /^✔ fan-out-\w+ {2}Succeeded .* 3\/3 jobs$/m],
   "workspace-shared": [/^reader \| written by writer$/m, /^✔ writer {2}Succeeded/m, /^✔ reader {2}Succeeded/m],
   "data-sharing": [/^deploy\/verify-artifact \| artifact verified$/m, /dist\.tgz {2}\d+ B {2}sha256:[0-9a-f]{64}$/m],
 };
