@@ -4,16 +4,17 @@ import { delimiter, join } from "node:path";
 import { tokenDirectory } from "#api/pod-layout.ts";
 import { createClient } from "#kube/client.ts";
 import { httpTransport } from "#kube/http-transport.ts";
-import { type ClusterAccess, type KubeconfigChoice, loadClusterAccess } from "#kube/kubeconfig.ts";
+import type { ClusterAccess, KubeconfigChoice } from "#kube/kubeconfig.ts";
 import { silentLogger } from "#kube/silent-logger.ts";
 import { systemClock, systemRandom } from "#kube/system.ts";
 import type { Connection } from "../environment.ts";
 import { CliError } from "../errors.ts";
 import { exitCodes } from "../exit-codes.ts";
+import { readPlainKubeconfig } from "./plain-kubeconfig.ts";
 
 /** Connects as kubectl would: `--kubeconfig`, `$KUBECONFIG`, `~/.kube/config`, or the service account of a Pod. */
-export function systemConnect(choice: KubeconfigChoice): Connection {
-  const access = accessOf(choice);
+export async function systemConnect(choice: KubeconfigChoice): Promise<Connection> {
+  const access = await accessOf(choice);
   const deps = { clock: systemClock, random: systemRandom, logger: silentLogger };
   const transport = httpTransport({ ...access, ...deps, userAgent: "krt" });
   return {
@@ -24,8 +25,11 @@ export function systemConnect(choice: KubeconfigChoice): Connection {
   };
 }
 
-function accessOf(choice: KubeconfigChoice): ClusterAccess {
-  refuseMissing(choice.file);
+async function accessOf(choice: KubeconfigChoice): Promise<ClusterAccess> {
+  const [file, ...others] = filesOf(choice.file);
+  const plain = file === undefined || others.length > 0 ? undefined : readPlainKubeconfig(file, choice.context);
+  if (plain !== undefined) return plain;
+  const { loadClusterAccess } = await import("#kube/kubeconfig.ts");
   try {
     return loadClusterAccess(choice);
   } catch (error) {
@@ -38,8 +42,12 @@ function accessOf(choice: KubeconfigChoice): ClusterAccess {
   }
 }
 
-/** The library falls back to localhost:8080 in silence, which is nobody's cluster. */
-function refuseMissing(file: string | undefined): void {
+/**
+ * The kubeconfig files that count; none in a Pod with a service account.
+ *
+ * @throws CliError when there is no cluster: the library would fall back to localhost:8080 in silence, which is nobody's
+ */
+function filesOf(file: string | undefined): readonly string[] {
   const named = file === undefined ? (process.env.KUBECONFIG ?? "").split(delimiter).filter(Boolean) : [file];
   const missing = named.find((one) => !existsSync(one));
   if (missing !== undefined) {
@@ -47,8 +55,10 @@ function refuseMissing(file: string | undefined): void {
       advice: `Check ${file === undefined ? "KUBECONFIG" : "--kubeconfig"}; \`krt local status\` shows that of a local cluster.`,
     });
   }
-  if (named.length > 0 || existsSync(join(homedir(), ".kube/config"))) return;
-  if (process.env.KUBERNETES_SERVICE_HOST && existsSync(`${tokenDirectory}/token`)) return;
+  if (named.length > 0) return named;
+  const home = join(homedir(), ".kube/config");
+  if (existsSync(home)) return [home];
+  if (process.env.KUBERNETES_SERVICE_HOST && existsSync(`${tokenDirectory}/token`)) return [];
   throw new CliError("no cluster is configured", {
     advice: "Pass --kubeconfig or set KUBECONFIG; `krt local up` starts a cluster on this machine.",
   });

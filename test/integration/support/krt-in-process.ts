@@ -38,7 +38,7 @@ export async function krtHere(
     stateDirectories: systemStateDirectories,
     openLogFile,
     entry: [process.execPath, resolve("bin/kruntimes.mjs")],
-    connect: async (choice) => systemConnect({ file: kubeconfig, ...defined(choice) }),
+    connect: (choice) => systemConnect({ file: kubeconfig, ...defined(choice) }),
     ...change,
   });
   return { code, out: out.text, err: err.text };
