@@ -1,0 +1,167 @@
+/** What the charts render, and what they refuse: nothing here needs more than helm. */
+import { readFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { parse, parseAllDocuments } from "yaml";
+import { attempt, helm } from "./support.ts";
+
+const charts = ["kruntimes", "kruntimes-runtimes"] as const;
+type Chart = (typeof charts)[number];
+
+const kubeVersion = ["--kube-version", "1.34.0"];
+
+const render = (chart: Chart, values: object, extra: readonly string[] = kubeVersion) =>
+  attempt(
+    "helm",
+    [
+      "template",
+      chart === "kruntimes" ? "kruntimes" : "runtimes",
+      `charts/${chart}`,
+      "-n",
+      "platform",
+      ...extra,
+      "--values",
+      "-",
+    ],
+    {
+      input: JSON.stringify(values),
+    },
+  );
+
+const given = {
+  tls: {
+    source: "secret",
+    existingSecret: "mine",
+    caBundle: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+  },
+};
+
+/** Values by the name of the committed rendering. Without the kinds and policies: those are committed as they are. */
+const renderings: Record<string, { chart: Chart; values: object }> = {
+  smallest: { chart: "kruntimes", values: { webhook: given } },
+  "cert-manager": { chart: "kruntimes", values: { webhook: { tls: { source: "cert-manager" } } } },
+  everything: {
+    chart: "kruntimes",
+    values: {
+      image: { repository: "example.com/kruntimes", digest: `sha256:${"0".repeat(64)}`, pullPolicy: "Always" },
+      imagePullSecrets: ["registry"],
+      fullnameOverride: "platform",
+      scheduler: {
+        replicas: 1,
+        logLevel: "debug",
+        podLabels: { team: "a" },
+        podAnnotations: { note: "b" },
+        nodeSelector: { "kubernetes.io/os": "linux" },
+        tolerations: [{ key: "control-plane", operator: "Exists" }],
+        affinity: { nodeAffinity: {} },
+        topologySpreadConstraints: [{ maxSkew: 2, topologyKey: "rack", whenUnsatisfiable: "DoNotSchedule" }],
+        priorityClassName: "system-cluster-critical",
+      },
+      controller: { jobWorkspaceTTL: "30m" },
+      webhook: { ...given, failurePolicy: "Ignore" },
+      agent: { imagePullSecrets: ["registry"], resources: { requests: { cpu: "10m" } } },
+      rbac: { aggregateToDefaultRoles: false },
+      podDisruptionBudgets: { enabled: false },
+      networkPolicies: { metricsFrom: [] },
+      metrics: { serviceMonitor: { enabled: true, labels: { release: "prometheus" } } },
+    },
+  },
+  runtimes: { chart: "kruntimes-runtimes", values: {} },
+  "runtimes-everything": {
+    chart: "kruntimes-runtimes",
+    values: {
+      imagePullSecrets: ["registry"],
+      artifacts: { enabled: true, storageClassName: "shared" },
+      runtimes: {
+        bash: { replicas: 0, env: [{ name: "A", value: "b" }], nodeSelector: { disk: "ssd" } },
+        python: { enabled: false },
+        node: { image: { repository: "node", tag: "24-slim" }, interpreter: "node", runs: 8 },
+      },
+    },
+  },
+};
+
+test.each(Object.entries(renderings))("%s is rendered as committed", async (name, { chart, values }) => {
+  const bare = chart === "kruntimes" ? { ...values, crds: { install: false }, policies: { enabled: false } } : values;
+  const { stdout, stderr } = await render(chart, bare);
+  expect(stderr).toBe("");
+  for (const document of parseAllDocuments(stdout)) expect(document.errors).toEqual([]);
+  await expect(stdout).toMatchFileSnapshot(`golden/${name}.yaml`);
+});
+
+test("kinds and policies are rendered whole, with the names of the release in place", async () => {
+  const { stdout } = await render("kruntimes", { webhook: given });
+  const objects = parseAllDocuments(stdout).map((document) => document.toJS());
+  const named = (kind: string) =>
+    objects.filter((object) => object?.kind === kind).map(({ metadata }) => metadata.name);
+  expect(named("CustomResourceDefinition")).toHaveLength(7);
+  expect(named("ValidatingAdmissionPolicy")).toEqual(named("ValidatingAdmissionPolicyBinding"));
+  expect(stdout).toContain("'system:serviceaccount:platform:kruntimes-controller'");
+  expect(stdout).not.toMatch(/KRUNTIMES_[A-Z]/);
+  for (const object of objects) {
+    if (object?.kind !== "CustomResourceDefinition") continue;
+    expect(object.metadata.annotations["helm.sh/resource-policy"]).toBe("keep");
+  }
+});
+
+const refusals: Record<string, { chart: Chart; values: object; message: string; extra?: readonly string[] }> = {
+  "a misspelled value": {
+    chart: "kruntimes",
+    values: { scheduler: { replica: 2 } },
+    message: "at '/scheduler': additional properties 'replica' not allowed",
+  },
+  "no replicas": {
+    chart: "kruntimes",
+    values: { webhook: { replicas: 0 } },
+    message: "at '/webhook/replicas': minimum",
+  },
+  "an unknown source of the certificate": {
+    chart: "kruntimes",
+    values: { webhook: { tls: { source: "vault" } } },
+    message: "at '/webhook/tls/source': value must be one of 'chart', 'secret', 'cert-manager'",
+  },
+  "a Secret without its authority": {
+    chart: "kruntimes",
+    values: { webhook: { tls: { source: "secret", existingSecret: "mine" } } },
+    message: "at '/webhook/tls/caBundle'",
+  },
+  "a TTL without a unit": {
+    chart: "kruntimes",
+    values: { controller: { jobWorkspaceTTL: "90" } },
+    message: "at '/controller/jobWorkspaceTTL'",
+  },
+  "a Runtime with a name that is too long": {
+    chart: "kruntimes-runtimes",
+    values: { runtimes: { ["a".repeat(41)]: { image: { repository: "x" } } } },
+    message: "invalid propertyName",
+  },
+  "a Runtime without an image": {
+    chart: "kruntimes-runtimes",
+    values: { runtimes: { mine: {} } },
+    message: "missing property 'image'",
+  },
+  "Kubernetes 1.31": {
+    chart: "kruntimes",
+    values: {},
+    extra: ["--kube-version", "1.31.9"],
+    message: "chart requires kubeVersion: >=1.32.0-0 which is incompatible with Kubernetes v1.31.9",
+  },
+};
+
+test.each(Object.entries(refusals))(
+  "%s is refused with a clear message",
+  async (_, { chart, values, message, extra }) => {
+    const { code, stderr } = await render(chart, values, extra);
+    expect(code).toBe(1);
+    expect(stderr).toContain(message);
+  },
+);
+
+test.each(charts)("helm lint finds nothing wrong with %s", async (chart) => {
+  expect(await helm(["lint", "--strict", `charts/${chart}`, ...kubeVersion])).toContain("0 chart(s) failed");
+});
+
+test.each(charts)("the version of %s is that of the package", async (chart) => {
+  const { version, appVersion } = parse(await readFile(`charts/${chart}/Chart.yaml`, "utf8"));
+  const manifest = JSON.parse(await readFile("package.json", "utf8"));
+  expect([version, appVersion]).toEqual([manifest.version, manifest.version]);
+});

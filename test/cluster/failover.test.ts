@@ -1,0 +1,113 @@
+/** Two replicas of scheduler and controller: one works, and when it vanishes the other takes over. */
+import { beforeAll, expect, test } from "vitest";
+import { runs, workflowRuns } from "#api/resources.ts";
+import { leases, pods } from "#kube/builtin.ts";
+import { bashRun, bashRuntime, finished, installPlatform, platformNamespace, readyRuntime } from "./platform.ts";
+import { adminClient, attempt, kubectl, testNamespace, until } from "./support.ts";
+
+beforeAll(() => installPlatform());
+
+/** What an outage may last, the time until caches are filled again included. */
+const budgetMs = 20_000;
+
+/** The Pod that holds the Lease now, once there is one. */
+async function leaderOf(component: string): Promise<string> {
+  const ref = { name: `kruntimes-${component}`, namespace: platformNamespace };
+  const { spec } = await until(adminClient(), leases, ref, (lease) => !!lease.spec?.holderIdentity, 30_000);
+  return (spec?.holderIdentity ?? "").split("_")[0] ?? "";
+}
+
+/** Kills every process of the program in its container: tini, their parent, cannot be killed from inside. */
+const killer = `
+  const { readdirSync, readFileSync } = require("fs");
+  for (const pid of readdirSync("/proc").filter((name) => /^[0-9]+$/.test(name) && name !== "1" && Number(name) !== process.pid)) {
+    let command = "";
+    try { command = readFileSync("/proc/" + pid + "/cmdline", "utf8"); } catch {}
+    if (command.includes("kruntimes.mjs")) process.kill(Number(pid), "SIGKILL");
+  }
+`;
+
+/** As a crash: the Lease is not given back, and whoever holds it is known to nobody any more. */
+async function crash(pod: string): Promise<void> {
+  const { code } = await attempt("kubectl", [
+    "exec",
+    "-n",
+    platformNamespace,
+    pod,
+    "--",
+    "/usr/lib/kruntimes/node",
+    "-e",
+    killer,
+  ]);
+  // The container ends with its program, and takes the killer with it.
+  expect([0, 137]).toContain(code);
+}
+
+test("both replicas are ready, and one of them holds the Lease", async () => {
+  for (const component of ["scheduler", "controller"]) {
+    const labelSelector = `app.kubernetes.io/component=${component}`;
+    const { items } = await adminClient().of(pods).list({ namespace: platformNamespace, labelSelector });
+    expect(items.filter(({ status }) => status?.phase === "Running")).toHaveLength(2);
+    expect(items.map(({ metadata }) => metadata.name)).toContain(await leaderOf(component));
+  }
+});
+
+test("Runs are placed again within 20 s after the scheduler at work was killed", async () => {
+  const client = adminClient();
+  await using namespace = await testNamespace("scheduler");
+  await readyRuntime(client, bashRuntime(namespace.name));
+  await crash(await leaderOf("scheduler"));
+  const begun = performance.now();
+  const run = await client.of(runs).create(bashRun(namespace.name, "orphan", "true"));
+  expect((await finished(client, run)).status?.phase).toBe("Succeeded");
+  expect(performance.now() - begun).toBeLessThan(budgetMs);
+  expect(performance.now() - begun, "the Lease was not given back").toBeGreaterThan(5000);
+});
+
+test("a workflow goes on within 20 s after the controller at work was killed, and no step runs twice", async () => {
+  const client = adminClient();
+  await using namespace = await testNamespace("controller");
+  await readyRuntime(client, bashRuntime(namespace.name));
+  const step = (name: string) => ({ name, run: `echo ${name} >>log` });
+  const created = await client.of(workflowRuns).create({
+    metadata: { name: "chain", namespace: namespace.name },
+    spec: {
+      jobs: {
+        build: {
+          "runs-on": "bash",
+          steps: [
+            step("one"),
+            { name: "two", run: "echo two >>log; sleep 3" },
+            step("three"),
+            { name: "check", run: 'test "$(tr "\\n" " " <log)" = "one two three "' },
+          ],
+        },
+      },
+    },
+  });
+  const stepPhase = (index: number) => (run: typeof created) => run.status?.jobs?.build?.steps?.[index]?.phase;
+  await until(client, workflowRuns, created.metadata, (run) => stepPhase(1)(run) === "Running");
+  await crash(await leaderOf("controller"));
+  const begun = performance.now();
+  const { status } = await until(
+    client,
+    workflowRuns,
+    created.metadata,
+    (run) => run.status?.completionTime !== undefined,
+  );
+  expect(status?.phase, JSON.stringify(status?.jobs)).toBe("Succeeded");
+  expect(performance.now() - begun).toBeLessThan(budgetMs + 3000);
+  const { items } = await client.of(runs).list({ namespace: namespace.name });
+  expect(items).toHaveLength(4);
+});
+
+test("a replica that is told to end gives its Lease back: the other works within seconds", async () => {
+  const client = adminClient();
+  await using namespace = await testNamespace("handover");
+  await readyRuntime(client, bashRuntime(namespace.name));
+  await kubectl(["delete", "pod", await leaderOf("scheduler"), "-n", platformNamespace, "--wait=false"]);
+  const begun = performance.now();
+  const run = await client.of(runs).create(bashRun(namespace.name, "next", "true"));
+  await finished(client, run);
+  expect(performance.now() - begun).toBeLessThan(8000);
+});
