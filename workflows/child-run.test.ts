@@ -210,6 +210,7 @@ test("the workspace of a job belongs to the WorkflowRun and has no TTL", () => {
       "workflows.kruntimes.io/job": "Job_A",
       "workflows.kruntimes.io/attempt": "3",
     },
+    finalizers: ["kruntimes.io/persistent-workspace-cleanup"],
   });
   expect(workspace.metadata.labels).not.toHaveProperty("workflows.kruntimes.io/step");
   expect(isChildOf(workspace, owner)).toBe(true);

@@ -1,6 +1,6 @@
 import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
-import { apiVersion } from "#api/labels.ts";
+import { apiVersion, workspaceFinalizer } from "#api/labels.ts";
 import { jobWorkspaceName } from "#api/names.ts";
 import { persistentWorkspaces } from "#api/resources.ts";
 import { childMeta } from "./child-meta.ts";
@@ -16,7 +16,8 @@ export interface ChildWorkspaceInput {
 }
 
 /**
- * The workspace that the steps of one attempt of a job share. It has no TTL: the controller sets one when the attempt has ended,
+ * The workspace that the steps of one attempt of a job share. It comes with its cleanup finalizer, which it needs before it can
+ * be bound: a write less for each job. It has no TTL: the controller sets one when the attempt has ended,
  * so that a gate, a suspension or a long queue never costs files.
  */
 export function childWorkspace(input: ChildWorkspaceInput): PersistentWorkspace {
@@ -25,7 +26,10 @@ export function childWorkspace(input: ChildWorkspaceInput): PersistentWorkspace 
   return {
     apiVersion,
     kind: persistentWorkspaces.kind,
-    metadata: childMeta(childWorkspaceName(input), "workflow-workspace", belonging),
+    metadata: {
+      ...childMeta(childWorkspaceName(input), "workflow-workspace", belonging),
+      finalizers: [workspaceFinalizer],
+    },
     spec: { runtime: job.runsOn, mode: "RuntimePodLocal", cleanupPolicy: "DeleteAfterTTL" },
   };
 }

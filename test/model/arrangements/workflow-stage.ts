@@ -173,15 +173,22 @@ export class WorkflowStage implements Stage {
     const { faults } = this.plane.api;
     faults.onWatchEvent = () => ({ delayMs: 100 });
     const client = this.plane.client.of(resource);
-    await client.delete({ name, namespace });
+    await this.#removeChild(resource, name);
     const spec = { runtime: "bash", source: { inline: "true" } };
     await client.create({ metadata: { name, namespace }, spec } as unknown as T);
     faults.onWatchEvent = undefined;
   }
 
   async deleteChild<T extends KubeObject>(resource: ResourceType<T>, name: string): Promise<void> {
-    await this.plane.client.of(resource).delete({ name, namespace });
+    await this.#removeChild(resource, name);
     await this.until(() => true);
+  }
+
+  /** Nobody here cleans workspaces up, so that their finalizer goes by force. */
+  async #removeChild<T extends KubeObject>(resource: ResourceType<T>, name: string): Promise<void> {
+    const client = this.plane.client.of(resource);
+    await client.patch({ name, namespace }, { metadata: { finalizers: null } });
+    await client.delete({ name, namespace });
   }
 
   /** The status as if all names of a job, or of a step, had been tried. */
