@@ -133,6 +133,26 @@ test("the directory of a workspace is removed only while that very workspace sti
   expect(await world.files.stat("/workspace/persistent/ws")).toBeDefined();
 });
 
+test.each(["Released", "Lost"] as const)(
+  "a Run whose workspace is %s after it was assigned is handed back without an attempt; one at work goes on",
+  async (phase) => {
+    start();
+    await world.createWorkspace("ws");
+    world.programs.set("at-work", () => ({ durationMs: 20_000 }));
+    for (const name of ["at-work", "late"]) await world.createRun(name, { workspace: { name: "ws" } });
+    await world.assign("at-work");
+    await world.until(() => world.executor.running.length === 1);
+    await note("ws", { phase });
+    await world.until(() => world.clock.monotonic() > 5000);
+    await world.assign("late");
+    const late = await world.untilOver("late");
+    expect(late).toMatchObject({ phase: "Pending", reason: "HandedBack" });
+    expect(late.attempt ?? 0).toBe(0);
+    expect(late.message).toContain(`workspace ws is ${phase}`);
+    expect(await world.untilOver("at-work")).toMatchObject({ phase: "Succeeded" });
+  },
+);
+
 test("a result that the API server will not have ends the Run with its answer", async () => {
   start();
   const handle = world.api.handle.bind(world.api);
