@@ -19,25 +19,29 @@ export const addStatus: AddCommand = (parent, env, end) => {
     .action(async (flags: StateFlags) => {
       const directory = stateDirectory(flags.stateDir, env.variables);
       const { pid, server = "(it starts)", kubeconfig } = requireRunning(directory, env);
-      const lines = fields([
+      const where = [
         ["Address", server],
         ["Process", pid],
         ["Directory", directory],
-        ["Kubeconfig", ` ${kubeconfig}`],
+        ["Kubeconfig", kubeconfig],
         ["Log", logOf(directory)],
-      ]);
-      const more = await inCluster({ kubeconfig }, env, async ({ client }) => {
+      ] as const;
+      const what = await inCluster({ kubeconfig }, env, async ({ client }) => {
         const [allPods, allRuns] = await Promise.all([
           listAll(client.of(pods), { labelSelector: labels.runtime }),
           listAll(client.of(runs), { limit: 1000 }),
         ]);
         const ready = allPods.items.filter((pod) => conditionOf(pod.status?.conditions, "Ready")?.status === "True");
-        return fields([
+        return [
           ["Pods", `${ready.length} ready of ${allPods.items.length}`],
           ["Runs", countsOf(allRuns.items)],
-        ]);
+        ] as const;
       });
-      env.out.write([...lines, ...more].map((line) => `${line}\n`).join(""));
+      env.out.write(
+        fields([...where, ...what])
+          .map((line) => `${line}\n`)
+          .join(""),
+      );
       end(exitCodes.succeeded);
     });
   withExamples(withStateOption(command), env, "local status", [

@@ -28,10 +28,7 @@ export function describeRun(run: Run, events: readonly Event[], now: number): st
       ["Cancelled", spec.termination === undefined ? undefined : (spec.termination.message ?? "asked to end")],
       ["Phase", status?.phase],
       ["Reason", status?.reason],
-      [
-        "Message",
-        status?.message === undefined ? undefined : status.message.split("\n").map(printable).join("\n           "),
-      ],
+      ["Message", status?.message === undefined ? undefined : status.message.split("\n").map(printable).join("\n")],
       ["Advice", status?.phase === "Succeeded" ? undefined : adviceFor(status?.reason)],
       ["Pod", status?.assignedPod],
       ["Attempt", status?.attempt],
@@ -55,9 +52,12 @@ export function describeRun(run: Run, events: readonly Event[], now: number): st
 
 /** Labels and values, the values below each other; what has no value is left out. */
 export function fields(all: readonly Field[]): string[] {
-  return all
-    .filter(([, value]) => value !== undefined && value !== "")
-    .map(([label, value]) => `${`${label}:`.padEnd(11)}${value}`);
+  const shown = all.filter(([, value]) => value !== undefined && value !== "");
+  const width = shown.reduce((longest, [label]) => Math.max(longest, label.length), 0) + 2;
+  return shown.map(([label, value]) => {
+    const [first = "", ...rest] = String(value).split("\n");
+    return [`${`${label}:`.padEnd(width)}${first}`, ...rest.map((line) => `${" ".repeat(width)}${line}`)].join("\n");
+  });
 }
 
 /** A title and indented lines; nothing when there are none. */

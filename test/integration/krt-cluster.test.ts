@@ -101,6 +101,30 @@ test.each(Object.entries(answers))("%s", async (what, { answer, phase, code }) =
   if (phase === "Running") expect((await krt("cancel", name)).out).toBe(`Run ${name} is asked to end\n`);
 });
 
+test("a second Ctrl-C, while the question stands, is a yes", async () => {
+  const interrupt = new AbortController();
+  let second = () => {};
+  const asked = Promise.withResolvers<void>();
+  const change = {
+    interrupted: interrupt.signal,
+    onSecondInterrupt: (listener: () => void) => {
+      second = listener;
+      return () => {};
+    },
+    ask: (_: string, signal?: AbortSignal) => {
+      asked.resolve();
+      return new Promise<undefined>((resolve) => signal?.addEventListener("abort", () => resolve(undefined)));
+    },
+  };
+  const ended = krtHere(cluster.cluster.kubeconfig, ["run", "--name", "twice", "--", "sleep", "60"], change);
+  await cluster.until(runs, "twice", ({ status }) => status?.phase === "Running");
+  interrupt.abort();
+  await asked.promise;
+  second();
+  expect(await ended).toMatchObject({ code: 130, err: expect.stringContaining("Cancelling Run twice") });
+  expect((await cluster.get(runs, "twice")).spec.termination).toEqual({ mode: "Immediate" });
+});
+
 test("list filters on the server by phase, Runtime and label, and shows the columns of kubectl", async () => {
   await cluster.create(runs, {
     ...bashRun("listed", "true"),
