@@ -85,7 +85,7 @@ test.each(Object.entries(renderings))("%s is rendered as committed", async (name
   const { stdout, stderr } = await render(chart, bare);
   expect(stderr).toBe("");
   for (const document of parseAllDocuments(stdout)) expect(document.errors).toEqual([]);
-  await expect(stdout).toMatchFileSnapshot(`golden/${name}.yaml`);
+  await expect(stdout).toMatchFileSnapshot(`golden/${name}.txt`);
 });
 
 test("kinds and policies are rendered whole, with the names of the release in place", async () => {
