@@ -1,5 +1,5 @@
 import type { PersistentWorkspaceStatus } from "#api/kinds/persistent-workspace.ts";
-import { parseTime } from "#api/time.ts";
+import { parseTime, timestamp } from "#api/time.ts";
 
 /**
  * The latest end of the Runs that referred to each workspace (`namespace/name`), kept as they end: no pass looks at what
@@ -8,8 +8,10 @@ import { parseTime } from "#api/time.ts";
 export class LastUse {
   readonly #ends = new Map<string, number>();
 
-  /** @param end of a Run, milliseconds since the epoch */
-  note(workspace: string, end: number): void {
+  /** @param time at which a Run ended, milliseconds since the epoch */
+  note(workspace: string, time: number): void {
+    // As a status can say it: a remainder below that would be later than what is written, for ever.
+    const end = parseTime(timestamp(time)) ?? time;
     if (end > (this.#ends.get(workspace) ?? 0)) this.#ends.set(workspace, end);
   }
 
