@@ -10,8 +10,8 @@ import { resumption } from "#machines/attempt.ts";
 import { type ExecutionSummary, executionKey } from "#runtime/executor-client.ts";
 import { AttemptRunner, type RunnerContext } from "./attempt-runner.ts";
 import { fits } from "./capacity.ts";
-import { type AgentDeps, killGraceMs } from "./deps.ts";
-import { killAttempt } from "./execute.ts";
+import type { AgentDeps } from "./deps.ts";
+import { forgetAttempt, killAttempt } from "./execute.ts";
 import { Semaphore } from "./semaphore.ts";
 import { removeStrayFiles } from "./stray-files.ts";
 import { Workspaces } from "./workspaces.ts";
@@ -216,8 +216,8 @@ export function createAgent(deps: AgentDeps, onReady: (ready: boolean) => void =
   /** An execution without a Run of ours: its Run was deleted, or taken away, while no agent was there. */
   async function endStray(id: { runUid: string; attempt: number }): Promise<void> {
     try {
-      await killAttempt(executor, deps, { ...id, graceMs: killGraceMs }, "cancelled", life.signal);
-      await executor.forget(id);
+      await killAttempt(deps, id, "cancelled", life.signal);
+      await forgetAttempt(deps, id, life.signal);
     } catch (error) {
       if (!life.signal.aborted) logger.warn("an execution without a Run cannot be ended", { ...id, error });
     }

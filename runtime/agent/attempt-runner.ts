@@ -13,12 +13,12 @@ import {
 } from "#machines/attempt.ts";
 import { type AttemptOutcome, failure, outcomeEvent } from "#machines/attempt-outcome.ts";
 import { step } from "#machines/lib/settle.ts";
-import { ExecutorUnavailableError, StillRunningError } from "#runtime/executor-client.ts";
+import type { ExecutionId } from "#runtime/executor-client.ts";
 import type { RunLayout } from "#runtime/files/layout.ts";
 import { removeRun } from "#runtime/files/runs.ts";
 import { RunLog } from "#runtime/logs/run-log.ts";
-import { type AgentDeps, killGraceMs, type Pools } from "./deps.ts";
-import { executeRequest, exitEvent, follow, killAttempt, start } from "./execute.ts";
+import type { AgentDeps, Pools } from "./deps.ts";
+import { executeRequest, exitEvent, follow, forgetAttempt, killAttempt, start } from "./execute.ts";
 import { patiently } from "./patience.ts";
 import { layoutOf, prepare } from "./prepare.ts";
 import { isOurs, type Written, writeMove } from "./run-status-writer.ts";
@@ -201,7 +201,7 @@ export class AttemptRunner {
         );
         return;
       case "forget":
-        void this.#background("the executor does not forget the attempt", () => this.#forget(life));
+        void this.#background("the executor does not forget the attempt", () => forgetAttempt(deps, this.#id, life));
         return;
       default:
         effect satisfies never;
@@ -319,7 +319,7 @@ export class AttemptRunner {
     this.#track(async () => {
       try {
         if (notice !== undefined) await log.system(notice);
-        const end = await follow(deps, { runUid: this.runUid, attempt: this.#attempt }, log, life);
+        const end = await follow(deps, this.#id, log, life);
         await log.end();
         if ("lost" in end) {
           this.#send({ type: "FAILED", reason: "AttemptLost", message: end.lost });
@@ -344,10 +344,9 @@ export class AttemptRunner {
     this.#work.abort(new Error("the attempt is ended"));
     this.#work = new AbortController();
     const underWay = [...this.#underWay];
-    const request = { runUid: this.runUid, attempt: Math.max(1, this.#attempt), graceMs: killGraceMs };
     void (async () => {
       try {
-        await killAttempt(deps.executor, deps, request, this.#killCause, life);
+        await killAttempt(deps, this.#id, this.#killCause, life);
         await Promise.all(underWay);
         this.#send({ type: "GONE" });
       } catch (error) {
@@ -356,15 +355,8 @@ export class AttemptRunner {
     })();
   }
 
-  async #forget(life: AbortSignal): Promise<void> {
-    const id = { runUid: this.runUid, attempt: Math.max(1, this.#attempt) };
-    try {
-      await this.#context.deps.executor.forget(id);
-    } catch (error) {
-      // Not asked again: the next start of the agent forgets what belongs to no Run.
-      if (life.aborted || error instanceof ExecutorUnavailableError || error instanceof StillRunningError) return;
-      throw error;
-    }
+  get #id(): ExecutionId {
+    return { runUid: this.runUid, attempt: Math.max(1, this.#attempt) };
   }
 
   get #name(): string {

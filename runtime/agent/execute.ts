@@ -6,6 +6,7 @@ import {
   BootIdChangedError,
   type ExecuteRequest,
   type ExecutionExit,
+  type ExecutionId,
   ExecutionNotFoundError,
   type ExecutorClient,
   ExecutorUnavailableError,
@@ -13,7 +14,7 @@ import {
 } from "#runtime/executor-client.ts";
 import type { RunLayout } from "#runtime/files/layout.ts";
 import type { RunLog } from "#runtime/logs/run-log.ts";
-import type { AgentDeps } from "./deps.ts";
+import { type AgentDeps, killGraceMs } from "./deps.ts";
 import { patiently } from "./patience.ts";
 
 const isUnavailable = (error: unknown) => error instanceof ExecutorUnavailableError;
@@ -66,7 +67,7 @@ export async function start(deps: AgentDeps, request: ExecuteRequest, signal: Ab
 /** Follows a program to its end: its output goes to the log, its exit is the answer. */
 export async function follow(
   deps: AgentDeps,
-  id: { readonly runUid: string; readonly attempt: number },
+  id: ExecutionId,
   log: RunLog,
   signal: AbortSignal,
 ): Promise<{ readonly exit: ExecutionExit } | { readonly lost: string }> {
@@ -98,24 +99,24 @@ export async function follow(
   return exit === undefined ? { lost: "the executor does not know how the program ended" } : { exit };
 }
 
-async function exitOf(
-  executor: ExecutorClient,
-  id: { readonly runUid: string; readonly attempt: number },
-): Promise<ExecutionExit | undefined> {
+async function exitOf(executor: ExecutorClient, id: ExecutionId): Promise<ExecutionExit | undefined> {
   const listed = await executor.list();
   return listed.find(({ runUid, attempt }) => runUid === id.runUid && attempt === id.attempt)?.exit;
 }
 
 /** Kills every process of an attempt. An executor that does not answer is asked until it does, or has started anew. */
 export async function killAttempt(
-  executor: ExecutorClient,
   deps: AgentDeps,
-  request: { readonly runUid: string; readonly attempt: number; readonly graceMs: number },
+  id: ExecutionId,
   cause: "cancelled" | "timed-out",
   signal: AbortSignal,
 ): Promise<void> {
-  const { graceMs, ...id } = request;
-  await askExecutor(deps, signal, () => executor.cancel(id, graceMs, cause));
+  await askExecutor(deps, signal, () => deps.executor.cancel(id, killGraceMs, cause));
+}
+
+/** Has the executor drop what it keeps of an attempt that is over; it is asked until it answers. */
+export async function forgetAttempt(deps: AgentDeps, id: ExecutionId, signal: AbortSignal): Promise<void> {
+  await askExecutor(deps, signal, () => deps.executor.forget(id));
 }
 
 function askExecutor<T>(deps: AgentDeps, signal: AbortSignal, work: () => Promise<T>): Promise<T> {

@@ -4,6 +4,7 @@ import { persistentWorkspaces, runs } from "#api/resources.ts";
 import { timestamp } from "#api/time.ts";
 import { sleep } from "#kube/ports.ts";
 import { failure, StatusError } from "#kube/transport.ts";
+import { ExecutorUnavailableError } from "#runtime/executor-client.ts";
 import { AgentWorld, pod } from "./support/agent-world.ts";
 
 let world: AgentWorld;
@@ -239,4 +240,16 @@ test("a program that ran over its time while no agent was there is a Timeout, wh
     world.crash();
     world.api.close();
   }
+});
+
+test("an executor that does not answer when it is to forget an attempt is asked again", async () => {
+  start();
+  const forget = world.executor.forget.bind(world.executor);
+  let lost = 0;
+  world.executor.forget = (id) => (lost++ < 3 ? Promise.reject(new ExecutorUnavailableError("no answer")) : forget(id));
+  await world.createRun("a");
+  await world.assign("a");
+  await world.untilOver("a");
+  await world.until(async () => (await world.executor.list()).length === 0);
+  expect(lost).toBe(4);
 });
