@@ -1,8 +1,7 @@
-import { parseArgs } from "node:util";
 import { parseDuration } from "#api/duration.ts";
-import type { Amounts } from "#api/quantity.ts";
+import { type Amounts, wholeNumbers } from "#api/quantity.ts";
 import { defaultDrainMs } from "#api/runtimes.ts";
-import { portFlag, UsageError } from "#kube/process/flags.ts";
+import { parseStrings, portFlag, UsageError } from "#kube/process/flags.ts";
 import { type ArtifactAddress, artifactAddress } from "./artifact-address.ts";
 import type { AgentIdentity } from "./deps.ts";
 
@@ -24,30 +23,28 @@ export interface AgentFlags {
   readonly port: number | undefined;
 }
 
+const flagNames = [
+  "runtime",
+  "socket",
+  "workspace-root",
+  "capacity",
+  "drain-timeout",
+  "cluster-uid",
+  "artifact-root",
+  "artifact-claim",
+  "artifact-port",
+  "artifact-socket",
+  "port",
+] as const;
+
 /** The command line of the agent, as the pool writes it into Pod templates, and what the downward API tells of the Pod. */
 export function parseFlags(args: readonly string[], env: Environment): AgentFlags {
-  const string = { type: "string" } as const;
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      runtime: string,
-      socket: string,
-      "workspace-root": string,
-      capacity: string,
-      "drain-timeout": string,
-      "cluster-uid": string,
-      "artifact-root": string,
-      "artifact-claim": string,
-      "artifact-port": string,
-      "artifact-socket": string,
-      port: string,
-    },
-  });
+  const values = parseStrings("agent", flagNames, args);
   const flag = (name: keyof typeof values) => needed(`--${name}`, values[name]);
   return {
     socket: flag("socket"),
     workspaceRoot: flag("workspace-root"),
-    drainMs: parseDuration(values["drain-timeout"]) ?? defaultDrainMs,
+    drainMs: duration(values["drain-timeout"]),
     clusterUid: flag("cluster-uid"),
     artifactRoot: values["artifact-root"],
     artifactClaim: values["artifact-claim"],
@@ -58,9 +55,28 @@ export function parseFlags(args: readonly string[], env: Environment): AgentFlag
       podUid: variable(env, "POD_UID"),
       namespace: variable(env, "POD_NAMESPACE"),
       runtime: flag("runtime"),
-      capacity: JSON.parse(flag("capacity")) as Amounts,
+      capacity: capacity(flag("capacity")),
     },
   };
+}
+
+function duration(text: string | undefined): number {
+  if (text === undefined) return defaultDrainMs;
+  const ms = parseDuration(text);
+  if (ms === undefined) throw new UsageError("agent", `--drain-timeout=${text} is no duration; write for example 5m`);
+  return ms;
+}
+
+function capacity(text: string): Amounts {
+  try {
+    const value: unknown = JSON.parse(text);
+    const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
+    const amounts = isMap ? wholeNumbers(value as Record<string, number | string>) : undefined;
+    if (amounts !== undefined) return amounts;
+  } catch {
+    // said below
+  }
+  throw new UsageError("agent", `--capacity=${text} is no JSON object of whole numbers; write for example {"runs":2}`);
 }
 
 const variable = (env: Environment, name: string) => needed(`environment variable ${name}`, env[name]);
