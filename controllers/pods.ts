@@ -6,11 +6,13 @@ import { conditionOf, type Pod } from "#kube/builtin.ts";
 /** Kubernetes sets deletionTimestamp to the end of the grace period; a Pod that is still there this long after is lost. */
 export const lostAfterDeletionMs = 30_000;
 
+/** Its agent takes work; a Pod that is not ready may still be executing Runs. */
 export const isReady = (pod: Pod): boolean => conditionOf(pod.status?.conditions, "Ready")?.status === "True";
 
 /** A Pod in such a phase has no process any more and counts as deleted. */
 export const hasEnded = (pod: Pod): boolean => pod.status?.phase === "Failed" || pod.status?.phase === "Succeeded";
 
+/** Its deletion was asked for; until the end of its grace period it may still be executing Runs. */
 export const isDeleting = (pod: Pod): boolean => pod.metadata.deletionTimestamp !== undefined;
 
 /** It takes no new work because it is to be replaced. */

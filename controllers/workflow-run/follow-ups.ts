@@ -23,6 +23,7 @@ export const isUnasked = ({ spec, status, metadata }: Run): boolean =>
 export const lacksTtl = ({ spec, metadata }: PersistentWorkspace): boolean =>
   spec.ttlSecondsAfterUnused === undefined && metadata.deletionTimestamp === undefined;
 
+/** Which objects a WorkflowRun with this status, just stored, does not need any more. */
 export function followUps(seen: Seen, status: WorkflowRunStatus): FollowUps {
   const wanted = new Set<string>();
   for (const job of Object.values(status.jobs ?? {})) {

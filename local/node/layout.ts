@@ -17,6 +17,7 @@ export interface NodeLayout {
   readonly tokenFile: string;
 }
 
+/** @param stateDirectory absolute path of the state directory of the cluster */
 export function nodeLayout(stateDirectory: string): NodeLayout {
   const pods = `${stateDirectory}/pods`;
   const podDirectory = (uid: string) => `${pods}/${uid}`;

@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import type { Directories } from "./node.ts";
 
+/** Real directories, for their owner's eyes only. */
 export const systemDirectories: Directories = {
   make(path) {
     mkdirSync(path, { recursive: true, mode: 0o700 });

@@ -134,6 +134,27 @@ test("the directory of a workspace is removed only while that very workspace sti
   expect(await world.files.stat("/workspace/persistent/ws")).toBeDefined();
 });
 
+test("all that an agent writes of a workspace is that its finalizer goes", async () => {
+  start();
+  await world.createWorkspace("ws");
+  await world.createRun("a", { workspace: { name: "ws" } });
+  await world.assign("a");
+  await world.untilOver("a");
+  await world.client.of(persistentWorkspaces).delete({ name: "ws", namespace });
+  const asked: string[] = [];
+  world.api.faults.onRequest = ({ verb, resource, subresource, body }) => {
+    const isWrite = !["get", "list", "watch"].includes(verb);
+    if (resource === "persistentworkspaces.kruntimes.io" && isWrite) {
+      asked.push(`${verb} ${subresource ?? ""}${JSON.stringify(Object.keys(body as object))}`);
+    }
+    return undefined;
+  };
+  await world.until(async () => (await world.files.stat("/workspace/persistent/ws")) === undefined);
+  await world.until(() => asked.length > 0);
+  await world.until(() => world.clock.monotonic() > 60_000);
+  expect(asked).toEqual(['patch ["metadata"]']);
+});
+
 test.each(["Released", "Lost"] as const)(
   "a Run whose workspace is %s after it was assigned is handed back without an attempt; one at work goes on",
   async (phase) => {
