@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { adapters, check } from "./architecture.ts";
+import { adapters, check, touchesWorld } from "./architecture.ts";
 
 const cases: Record<string, { file: string; text: string; want: string[] }> = {
   "an arrow that points back is refused": {
@@ -21,8 +21,8 @@ const cases: Record<string, { file: string; text: string; want: string[] }> = {
   },
   "a pure layer takes no package": {
     file: "machines/run.ts",
-    text: 'import x from "undici";',
-    want: ["machines must not import the package undici"],
+    text: 'import x from "yaml";',
+    want: ["machines must not import the package yaml"],
   },
   "the clock is a port": {
     file: "controllers/a.ts",
@@ -33,6 +33,11 @@ const cases: Record<string, { file: string; text: string; want: string[] }> = {
     file: "controllers/a.ts",
     text: "setTimeout(f, 1);\nserver.setTimeout(5);",
     want: ["setTimeout( touches the world; use Clock.after()"],
+  },
+  "a client of the network is an adapter's": {
+    file: "controllers/a.ts",
+    text: 'import { Agent } from "undici";',
+    want: ["undici belongs into an adapter; take a port instead (scripts/lint/architecture.ts lists the adapters)"],
   },
   "comments and tests are free": { file: "controllers/a.ts", text: "// Date.now()\n/* Math.random */", want: [] },
   "a test may import anything": { file: "api/a.test.ts", text: 'import "#local/x.ts"; Date.now()', want: [] },
@@ -50,4 +55,13 @@ test("the whole project keeps the rules", () => {
 
 test("every adapter in the list exists", () => {
   expect(adapters.filter((path) => !existsSync(path))).toEqual([]);
+});
+
+test("every adapter in the list touches the world: what does not is held to the rules", () => {
+  const filesOf = (path: string) =>
+    execFileSync("git", ["ls-files", "--cached", "--others", path], { encoding: "utf8" })
+      .split("\n")
+      .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts") && existsSync(file));
+  const idle = adapters.filter((path) => !filesOf(path).some((file) => touchesWorld(readFileSync(file, "utf8"))));
+  expect(idle).toEqual([]);
 });

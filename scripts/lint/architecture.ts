@@ -31,6 +31,7 @@ export const adapters: readonly string[] = [
   "kube/testing/",
   "kube/http-transport.ts",
   "kube/kubeconfig.ts",
+  "kube/web-socket.ts",
   "kube/process/api-access.ts",
   "kube/process/http-server.ts",
   "kube/process/signals.ts",
@@ -54,7 +55,6 @@ export const adapters: readonly string[] = [
   "runtime/source/run-git.ts",
   "runtime/source/system-git.ts",
   "runtime/agent/artifact-server-http.ts",
-  "runtime/agent/main.ts",
   "webhook/certificate-files.ts",
   "workflows/testing/",
   "extension-api/client/download-files.ts",
@@ -83,6 +83,11 @@ const worldModules = new Set([
   "https",
   "http2",
   "dgram",
+  "dns",
+  "dns/promises",
+  "sqlite",
+  "undici",
+  "ws",
   "child_process",
   "worker_threads",
   "timers",
@@ -123,6 +128,15 @@ export function importsOf(source: string): { name: string; line: number }[] {
 }
 
 const isAdapter = (file: string) => adapters.some((one) => (one.endsWith("/") ? file.startsWith(one) : file === one));
+
+/** Whether a file touches the world. One in {@link adapters} that does not needs no place there. */
+export function touchesWorld(text: string): boolean {
+  const source = withoutComments(text);
+  return (
+    importsOf(source).some(({ name }) => worldModules.has(name.replace(/^node:/, ""))) ||
+    worldCalls.some(({ pattern }) => pattern.test(source))
+  );
+}
 
 /**
  * Checks one file.
