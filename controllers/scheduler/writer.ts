@@ -37,7 +37,8 @@ export async function write(task: Task, deps: WriterDeps): Promise<Outcome> {
   const version = run.metadata.resourceVersion;
   try {
     const status = nextStatus(run, task, clock.now());
-    if (status === undefined) return { kind: "superseded" };
+    // With its version: the same decision about the same Run would be refused again, without end.
+    if (status === undefined) return { kind: "superseded", version };
     const next = withStatus(run, status).status;
     const patch = { metadata: { uid, resourceVersion: version }, status: diffMergePatch(run.status ?? {}, next) };
     const written = await client.of(runs).patch({ namespace, name }, patch, { subresource: "status" });
