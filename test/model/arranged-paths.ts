@@ -73,9 +73,9 @@ export function shownBy({ steps }: ArrangedPath): string[] {
   return steps.map(({ event, from, transition }) => transition?.id ?? `${from} ${event.type} refused`);
 }
 
-/** Few of the paths, such that everything that one of them shows is shown. */
-export function cover(paths: readonly ArrangedPath[]): ArrangedPath[] {
-  const left = new Set(paths.flatMap(shownBy));
+/** Few of the paths, such that everything that one of them shows, as far as it is wanted, is shown. */
+export function cover(paths: readonly ArrangedPath[], isWanted: (id: string) => boolean = () => true): ArrangedPath[] {
+  const left = new Set(paths.flatMap(shownBy).filter(isWanted));
   const chosen: ArrangedPath[] = [];
   while (left.size > 0) {
     const gain = (path: ArrangedPath) => new Set(shownBy(path).filter((id) => left.has(id))).size;

@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { arrangedPaths } from "./arranged-paths.ts";
+import { arrangementsOf } from "./arrangements/index.ts";
 import { modelled } from "./models.ts";
 import { deleted, Hunt, type Mutant, negated, retargeted, unchanged, unguarded } from "./mutants.ts";
+import { isFoundByComponents } from "./mutation.ts";
 
 /**
  * One wrong target for each transition; which one depends on its place, so that all states have their turn.
@@ -31,6 +34,20 @@ describe.each(modelled)("$name", (each) => {
     const mutants = sample(retargeted(each), Object.keys(each.machine.states).length);
     expect(mutants.length).toBe(each.minimums.transitions);
     expect(survivors(mutants)).toEqual([]);
+  });
+
+  test("a wrong target is found through the status too", () => {
+    if (each.persistence === undefined) return;
+    const few = retargeted(each).filter((_, index) => index % 20 === 0);
+    expect(few.filter((mutant) => !hunt.finds(mutant, "status")).map(({ name }) => name)).toEqual([]);
+  });
+
+  test("the real components do not get along with a transition that is gone", async () => {
+    const mutants = deleted(each);
+    const [mutant] = mutants.slice(Math.floor(mutants.length / 2));
+    if (mutant === undefined) throw new RangeError(each.name);
+    const paths = arrangedPaths(each, arrangementsOf(each.name));
+    expect(await isFoundByComponents(each, mutant, paths), mutant.name).toBe(true);
   });
 
   test("a guard that says the opposite, or lets everything pass, is found", () => {

@@ -8,7 +8,7 @@ import { drawnTransition, type Replay } from "./replay.ts";
 type Modelled = (typeof modelled)[number];
 
 /** How long an event may take to come, in virtual milliseconds. */
-const patienceMs = 7_200_000;
+const patienceMs = 600_000;
 
 /**
  * Plays one path with the real components: arranges event by event and waits for the component to fire it. The moves
@@ -86,11 +86,12 @@ async function checkEnd(of: Modelled, stage: Stage, path: ArrangedPath, records:
 
 /** Holds what the components did against the charts and their oracles; notes what was covered. */
 export function judge(records: readonly Recorded[], replays: ReadonlyMap<string, Replay>): void {
-  for (const { chart, before, event, after } of records) {
+  for (const { chart, before, event, after, effects } of records) {
     const replay = replays.get(chart);
     if (replay === undefined) throw new RangeError(`no replay of the ${chart} chart`);
     const again = replay.step(before, event);
-    const [was, is] = [after, again].map((snapshot) => stableJson(replay.statusOf(snapshot)));
+    const was = stableJson([replay.statusOf(after), effects]);
+    const is = stableJson([replay.statusOf(again), replay.lastEffects]);
     if (was !== is) throw new Error(`${chart}: ${JSON.stringify(event)} led to\n  ${was}\nand the chart says\n  ${is}`);
   }
 }

@@ -48,6 +48,8 @@ export class Replay {
   /** `STATE EVENT` where every branch has a guard, so that all of them may refuse. */
   readonly refusable: ReadonlySet<string>;
   steps = 0;
+  /** Types of the effects of the last step. */
+  lastEffects: readonly string[] = [];
   readonly #of: Modelled;
   readonly #fitsSchema: ValidateFunction | undefined;
 
@@ -97,6 +99,7 @@ export class Replay {
     const after = this.statusOf(next);
     this.states.add(String(snapshot.value)).add(String(next.value));
     const types = effects.map((effect) => (effect as { type: string }).type);
+    this.lastEffects = types;
     const wrong = [...this.#againstChart(drawn, before, after, types, changed)];
     const expected = mustTake(this.#of.oracle, before, event);
     if (expected !== (drawn !== undefined)) {

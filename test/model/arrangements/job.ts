@@ -116,7 +116,7 @@ function scene(setting: Setting): Scene<WorkflowStage, JobEvent> {
 }
 
 const build = job([step("test"), step("package")]);
-const timeout = "1h";
+const timeout = "1m";
 const alone: WorkflowRunSpec = { jobs: { build }, timeout };
 const queued: WorkflowRunSpec = { jobs: { first: job([step("test")]), build }, parallelism: 1, timeout };
 const consumer = job(

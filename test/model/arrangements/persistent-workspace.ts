@@ -166,7 +166,7 @@ export const persistentWorkspaceArrangements = arranged<WorkspaceStage, Persiste
     ),
     scene(
       "a workspace with a TTL",
-      { ttlSeconds: 3600, finalizers: [workspaceFinalizer] },
+      { ttlSeconds: 60, finalizers: [workspaceFinalizer] },
       {
         Pending: () => [bindTo(true)],
         Bound: () => [expiry],
@@ -174,7 +174,7 @@ export const persistentWorkspaceArrangements = arranged<WorkspaceStage, Persiste
     ),
     scene(
       "a deletion that is lost on its way",
-      { ttlSeconds: 3600, finalizers: [workspaceFinalizer], loses: ({ verb }) => verb === "delete" },
+      { ttlSeconds: 60, finalizers: [workspaceFinalizer], loses: ({ verb }) => verb === "delete" },
       { Pending: () => [bindTo(true)], Bound: () => [expiry] },
       (_, event) => (event === expiry ? { type: "NOT_DELETED" } : undefined),
     ),

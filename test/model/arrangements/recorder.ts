@@ -7,9 +7,12 @@ export interface Recorded {
   readonly before: AnyMachineSnapshot;
   readonly event: { readonly type: string };
   readonly after: AnyMachineSnapshot;
+  /** Types of the effects that it was told to have, in order. */
+  readonly effects: readonly string[];
 }
 
 type Transition = AnyStateMachine["transition"];
+type Scope = Parameters<Transition>[2];
 
 /** Puts another function in the place of a machine's; returns what puts the old one back. */
 export function replaceTransition(machine: AnyStateMachine, make: (old: Transition) => Transition): () => void {
@@ -20,6 +23,9 @@ export function replaceTransition(machine: AnyStateMachine, make: (old: Transiti
   };
 }
 
+/** More events than any path brings about. Components that undo each other's work need no time for it and never end. */
+const maxRecords = 2000;
+
 /** Listens to every event that any component sends to any chart of this process. */
 export class Recorder {
   readonly records: Recorded[] = [];
@@ -28,8 +34,10 @@ export class Recorder {
   constructor() {
     this.#undo = lifecycles.map(({ name, machine }) =>
       replaceTransition(machine, (old) => (before, event, scope) => {
-        const after = old.call(machine, before, event, scope);
-        this.records.push({ chart: name, before, event: event as { type: string }, after });
+        if (this.records.length >= maxRecords) throw new Error("the components do not come to rest");
+        const effects: string[] = [];
+        const after = old.call(machine, before, event, { ...scope, actionExecutor: listen(scope, effects) });
+        this.records.push({ chart: name, before, event: event as { type: string }, after, effects });
         return after;
       }),
     );
@@ -38,6 +46,15 @@ export class Recorder {
   stop(): void {
     for (const undo of this.#undo) undo();
   }
+}
+
+/** Passes actions on; notes the types of what is emitted. */
+function listen({ actionExecutor }: Scope, effects: string[]): Scope["actionExecutor"] {
+  return (action) => {
+    const { type, params } = action as { type: string; params?: unknown };
+    if (type === "xstate.emit") effects.push((params as { event: { type: string } }).event.type);
+    actionExecutor(action);
+  };
 }
 
 /** Lets every component of this process work by another chart; returns what ends that. */

@@ -94,7 +94,7 @@ function scene(setting: Setting): Scene<StepStage, StepEvent> {
   };
 }
 
-const timeout = "1h";
+const timeout = "1m";
 const alone: WorkflowRunSpec = { jobs: { build: job([step("test")]) }, timeout };
 const two: WorkflowRunSpec = {
   jobs: { build: job([step("test"), step("package", "echo ${{ steps.test.outputs.tag }}")]) },

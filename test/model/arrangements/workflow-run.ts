@@ -107,8 +107,8 @@ function scene(
 }
 
 const jobs = { build: job([step("test")]) };
-const inline: WorkflowRunSpec = { jobs, timeout: "1h" };
-const referring: WorkflowRunSpec = { workflowRef: { name: "build" }, timeout: "1h" };
+const inline: WorkflowRunSpec = { jobs, timeout: "1m" };
+const referring: WorkflowRunSpec = { workflowRef: { name: "build" }, timeout: "1m" };
 
 export const workflowRunArrangements = arranged<WorkflowStage, WorkflowRunEvent>({
   scenes: [
@@ -120,7 +120,7 @@ export const workflowRunArrangements = arranged<WorkflowStage, WorkflowRunEvent>
     scene(
       "a job that is ready and cannot start, since its workspace cannot be created",
       [start],
-      { spec: { jobs: { first: job([step("test")]), ...jobs }, parallelism: 1, timeout: "1h" } },
+      { spec: { jobs: { first: job([step("test")]), ...jobs }, parallelism: 1, timeout: "1m" } },
       {
         events: (snapshot) => {
           if (snapshot.value === "Pending") return [{ type: "START", jobs: ["first", "build"], now }];
