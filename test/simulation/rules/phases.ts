@@ -1,0 +1,111 @@
+import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
+import type { Run } from "#api/kinds/run.ts";
+import type { JobStatus, WorkflowRun } from "#api/kinds/workflow-run.ts";
+import { equalJson } from "#kube/json.ts";
+import type { Change } from "#local/apiserver/index.ts";
+import { lifecycle } from "#machines/index.ts";
+import { describe } from "#machines/lib/describe.ts";
+import { type TransitionTable, transitionTable } from "#machines/lib/transition-rules.ts";
+import type { Report, Rule } from "./rule.ts";
+
+interface Chart {
+  readonly table: TransitionTable;
+  readonly terminal: ReadonlySet<string>;
+}
+
+function chart(name: string): Chart {
+  const model = describe(lifecycle(name).machine);
+  const terminal = model.states.filter(({ tags }) => tags.includes("terminal"));
+  return { table: transitionTable(model), terminal: new Set(terminal.map((state) => state.name)) };
+}
+
+const charts = {
+  run: chart("run"),
+  workspace: chart("persistent-workspace"),
+  workflowRun: chart("workflow-run"),
+  job: chart("job"),
+  step: chart("step"),
+};
+
+/** A status that has ended says nothing about time, numbers or waiting any more: it never changes. */
+const finalKinds = ["run", "workflowRun", "job", "step"];
+
+interface Status {
+  readonly phase: string;
+  readonly attempt?: number;
+}
+
+/**
+ * Phases move along the charts, also those of jobs and steps, which the API server does not check. What has ended does
+ * not change; attempts and assignment epochs never fall.
+ */
+export function phaseRules(report: Report): Rule {
+  function check(name: keyof typeof charts, subject: string, old: Status | undefined, next: Status): void {
+    const { table, terminal } = charts[name];
+    const from = old?.phase ?? table.initial;
+    const allowed = [...(table.moves[from] ?? []), ...(table.reopens[from] ?? [])];
+    if (!allowed.includes(next.phase)) report("phases move along the charts", subject, `${from} to ${next.phase}`);
+    if ((next.attempt ?? 0) < (old?.attempt ?? 0))
+      report("the attempt never falls", subject, `${old?.attempt} to ${next.attempt}`);
+    if (old !== undefined && terminal.has(from) && finalKinds.includes(name) && !equalJson(old, next)) {
+      report("what has ended does not change", subject, `${JSON.stringify(old)} to ${JSON.stringify(next)}`);
+    }
+  }
+
+  function checkRun({ metadata, status }: Run, old: Run | undefined): void {
+    if (status === undefined) return;
+    const subject = `Run ${metadata.name}`;
+    check("run", subject, old?.status, status);
+    const { assignmentEpoch = 0, attempt = 0 } = status;
+    const before = { epoch: old?.status?.assignmentEpoch ?? 0, attempt: old?.status?.attempt ?? 0 };
+    if (assignmentEpoch < before.epoch || assignmentEpoch > before.epoch + 1) {
+      report("the assignment epoch rises by one", subject, `${before.epoch} to ${assignmentEpoch}`);
+    }
+    if (attempt > before.attempt + 1) report("the attempt rises by one", subject, `${before.attempt} to ${attempt}`);
+    if (charts.run.terminal.has(status.phase) !== (status.completionTime !== undefined)) {
+      report("what has ended says when", subject, `${status.phase} ${status.completionTime}`);
+    }
+  }
+
+  function checkWorkspace({ metadata, status }: PersistentWorkspace, old: PersistentWorkspace | undefined): void {
+    if (status === undefined) return;
+    const subject = `PersistentWorkspace ${metadata.name}`;
+    check("workspace", subject, old?.status, status);
+    const bound = old?.status?.boundPodUID;
+    if (bound !== undefined && status.boundPodUID !== bound) {
+      report("a workspace is bound once", subject, `${bound} to ${status.boundPodUID}`);
+    }
+  }
+
+  function checkWorkflowRun({ metadata, status }: WorkflowRun, old: WorkflowRun | undefined): void {
+    if (status === undefined) return;
+    check("workflowRun", `WorkflowRun ${metadata.name}`, old?.status, status);
+    const before = old?.status?.jobs ?? {};
+    for (const [id, job] of Object.entries(status.jobs ?? {}))
+      checkJob(`WorkflowRun ${metadata.name} job ${id}`, before[id], job);
+    for (const id of Object.keys(before)) {
+      if (status.jobs?.[id] === undefined) report("no job is forgotten", `WorkflowRun ${metadata.name}`, id);
+    }
+  }
+
+  function checkJob(subject: string, old: JobStatus | undefined, job: JobStatus): void {
+    check("job", subject, old, job);
+    for (const step of job.steps ?? []) {
+      const before = old?.steps?.find(({ name }) => name === step.name);
+      check("step", `${subject} step ${step.name}`, before, step);
+    }
+  }
+
+  return {
+    change({ type, resource, object, previous }: Change) {
+      if (type === "DELETED") return;
+      if (resource === "runs.kruntimes.io") checkRun(object as unknown as Run, previous as Run | undefined);
+      if (resource === "persistentworkspaces.kruntimes.io") {
+        checkWorkspace(object as unknown as PersistentWorkspace, previous as PersistentWorkspace | undefined);
+      }
+      if (resource === "workflowruns.kruntimes.io") {
+        checkWorkflowRun(object as unknown as WorkflowRun, previous as WorkflowRun | undefined);
+      }
+    },
+  };
+}
