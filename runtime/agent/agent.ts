@@ -134,10 +134,16 @@ export function createAgent(deps: AgentDeps, onReady: (ready: boolean) => void =
       runner.observe(run);
       return;
     }
-    if (run.status?.assignedPodUID !== self.podUid) return;
-    // Running here without anybody at work on it is the watch being behind our own report: what an earlier process of
-    // ours left was settled at the start.
-    if (run.status.phase === "Scheduled" && (run.status.assignmentEpoch ?? 0) > (over.get(uid) ?? -1)) begin(run);
+    if (!isNew(run)) return;
+    if (run.status?.phase === "Scheduled") begin(run);
+    // A claim that an earlier process of ours sent before it died, and that was stored after this one had started.
+    else if (run.status?.phase === "Running") void resumeLate(run);
+  }
+
+  /** Assigned to this Pod, and not an assignment that is over: then the watch is behind our own report. */
+  function isNew({ metadata, status }: Run): boolean {
+    const isHere = status?.assignedPodUID === self.podUid;
+    return isHere && (status.assignmentEpoch ?? 0) > (over.get(metadata.uid ?? "") ?? -1);
   }
 
   function begin(run: Run): void {
@@ -185,15 +191,37 @@ export function createAgent(deps: AgentDeps, onReady: (ready: boolean) => void =
     for (const run of runInformer.values()) {
       if (run.status?.assignedPodUID !== self.podUid || run.status.phase !== "Running") continue;
       const key = executionKey({ runUid: run.metadata.uid ?? "", attempt: run.status.attempt ?? 0 });
-      const event = resumption(run.status, known.has(key), bootTime);
-      if (event === undefined) continue;
-      const runner = new AttemptRunner(run, context);
-      runners.set(runner.runUid, runner);
-      runner.resume(event, bootId, known.get(key)?.exitTime);
+      resume(run, known.get(key), { bootId, bootTime });
       known.delete(key);
     }
     for (const { runUid, attempt } of known.values()) void endStray({ runUid, attempt });
     await removeStrayFiles(deps, (uid) => runners.has(uid), life.signal);
+  }
+
+  /** Goes on with a Run that an earlier process of ours has claimed. */
+  function resume(run: Run, summary: ExecutionSummary | undefined, boot: { bootId: string; bootTime: number }): void {
+    const event = run.status && resumption(run.status, summary !== undefined, boot.bootTime);
+    if (event === undefined) return;
+    const runner = new AttemptRunner(run, context);
+    runners.set(runner.runUid, runner);
+    runner.resume(event, boot.bootId, summary?.exitTime);
+  }
+
+  async function resumeLate({ metadata }: Run): Promise<void> {
+    try {
+      const { listed, ...boot } = await askExecutor();
+      const run = runInformer.get(keyOf({ metadata }));
+      if (run === undefined || run.metadata.uid !== metadata.uid || runners.has(metadata.uid ?? "") || !isNew(run))
+        return;
+      const { attempt } = run.status ?? {};
+      resume(
+        run,
+        listed.find((one) => one.runUid === metadata.uid && one.attempt === attempt),
+        boot,
+      );
+    } catch (error) {
+      if (!life.signal.aborted) logger.error("a late claim cannot be resumed", { run: keyOf({ metadata }), error });
+    }
   }
 
   /** What the executor knows and which boot of it that is; waits until it answers. */

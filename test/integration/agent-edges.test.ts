@@ -110,6 +110,35 @@ test("files that cannot be removed at the start do not keep the agent from its w
   expect(await world.untilOver("next")).toMatchObject({ phase: "Succeeded" });
 });
 
+test("a claim that is stored after its agent died is found by the next one, however late", async () => {
+  make();
+  const old = await world.createRun("old");
+  await world.move("old", { type: "CANCEL", message: "over", now: 0 });
+  await world.files.makeDirectory(`/workspace/runs/${old.metadata.uid}`);
+  world.start();
+  await world.until(async () => (await world.files.stat(`/workspace/runs/${old.metadata.uid}`)) === undefined);
+  let isDelayed = false;
+  world.api.faults.onRequest = ({ verb, subresource, name }) => {
+    if (isDelayed || verb !== "update" || subresource !== "status" || name !== "a") return undefined;
+    isDelayed = true;
+    return { kind: "delay", ms: 2000 };
+  };
+  await world.createRun("a");
+  const placed = { phase: "Scheduled", assignedPod: pod.name, assignedPodUID: pod.uid, assignmentEpoch: 1 };
+  await world.client.of(runs).patch({ name: "a", namespace }, { status: placed }, { subresource: "status" });
+  await world.until(() => isDelayed);
+  world.crash();
+  // The next one is busy with what is left of old Runs when the claim arrives.
+  await world.files.makeDirectory(`/workspace/runs/${old.metadata.uid}`);
+  const remove = world.files.remove.bind(world.files);
+  world.files.remove = async (path) => {
+    if (path.endsWith(old.metadata.uid ?? "")) await sleep(world.clock, 5000);
+    await remove(path);
+  };
+  world.start();
+  expect(await world.untilOver("a")).toMatchObject({ phase: "Succeeded", attempt: 1 });
+});
+
 test("the directory of a workspace is removed only while that very workspace still is to be removed", async () => {
   start();
   await world.createWorkspace("ws");
