@@ -2,6 +2,8 @@ import { group, version, workspaceFinalizer } from "#api/labels.ts";
 import { lifecycles, type Persistence } from "./index.ts";
 import { describe } from "./lib/describe.ts";
 import { moveCheck, writerTables } from "./lib/move-policy.ts";
+import { uniteWriters } from "./lib/union.ts";
+import { released } from "./released.ts";
 
 /** How the identities of an installation are known. */
 export interface Identities {
@@ -58,7 +60,7 @@ function statusPolicy(
 ): AdmissionPolicy {
   const chart = lifecycles.find(({ persistence }) => persistence?.kind === kind && persistence.path === "");
   if (chart === undefined) throw new RangeError(`no statechart is the status of ${kind}`);
-  const moves = moveCheck(writerTables(describe(chart.machine)));
+  const moves = moveCheck(uniteWriters(writerTables(describe(chart.machine)), released.charts[chart.name]?.writers));
   return {
     name: `${plural}-status`,
     description: `Who may make which move of the ${chart.name} statechart.`,

@@ -1,6 +1,7 @@
 import type { CelRule } from "#api/schema.ts";
 import type { ChartModel } from "./describe.ts";
 import { inOrder, reachable } from "./reach.ts";
+import { uniteTables } from "./union.ts";
 
 /** Which phases a status write may lead to. One write may carry several steps of the machine. */
 export interface TransitionTable {
@@ -39,9 +40,10 @@ export function transitionTable(model: ChartModel): TransitionTable {
  * The rule for the `status` of a kind whose schema has `default: {phase: ...}` and `required: [phase]`. Without the
  * default, the required phase and `optionalOldSelf`, a first write, a dropped phase or `status: null` would bypass it.
  * A phase that the schema knows and the chart does not is admitted neither as the old nor as the new one.
+ * @param before what the last release admitted, which stays admitted.
  */
-export function transitionRule(model: ChartModel): CelRule {
-  const { initial, moves, reopens } = transitionTable(model);
+export function transitionRule(model: ChartModel, before?: TransitionTable): CelRule {
+  const { initial, moves, reopens } = uniteTables(transitionTable(model), before);
   const old = "oldSelf.value().phase";
   const steps = `self.phase in ${celMap(moves)}[${old}]`;
   const reopening =
