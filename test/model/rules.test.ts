@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { AnyMachineSnapshot } from "xstate";
 import { workspacePhases } from "#api/kinds/persistent-workspace.ts";
 import { runPhases } from "#api/kinds/run.ts";
 import { workflowRunPhases } from "#api/kinds/workflow-run.ts";
@@ -6,11 +7,12 @@ import { compileCel } from "#local/apiserver/cel/compile.ts";
 import { CelError } from "#local/apiserver/cel/errors.ts";
 import { type CelType, int, optionalOf, string } from "#local/apiserver/cel/types.ts";
 import { Optional } from "#local/apiserver/cel/values.ts";
-import type { ChartModel } from "#machines/lib/describe.ts";
+import { type ChartModel, describe } from "#machines/lib/describe.ts";
 import { transitionRule } from "#machines/lib/transition-rules.ts";
+import { movesByWriter } from "#machines/lib/writers.ts";
 import { statusRules } from "#machines/status-rules.ts";
 import { modelled } from "./models.ts";
-import { Replay } from "./replay.ts";
+import { drawnTransition, Replay } from "./replay.ts";
 import { coveringPaths } from "./walk.ts";
 
 const status: CelType = {
@@ -68,24 +70,77 @@ test.each(kinds)(
         for (const from of passed) reached.add(`${from} ${to}`);
       }
     }
-    // Several of these moves in a row may stand in one write.
-    for (let size = 0; size !== reached.size; ) {
-      size = reached.size;
-      const pairs = [...reached].map((pair) => pair.split(" "));
-      for (const [a, b] of pairs) for (const [c, d] of pairs) if (b === c) reached.add(`${a} ${d}`);
-    }
+    const together = closure(reached);
     const admits = evaluator(statusRules()[kind].rule);
     for (const from of phases) {
       for (const to of phases) {
-        expect(admits({ phase: from }, { phase: to }), `${from} -> ${to}`).toBe(reached.has(`${from} ${to}`));
+        expect(admits({ phase: from }, { phase: to }), `${from} -> ${to}`).toBe(together.has(`${from} ${to}`));
       }
     }
   },
 );
 
+test.each(modelled)(
+  "for every pair of phases and every writer of $name, the table says what its moves really come to",
+  (each) => {
+    // By writer, the moves that the machine made and that the oracle, not the chart, knows to be that writer's.
+    const made = new Map<string, Set<string>>();
+    const replay = new Replay(each);
+    const note = (before: AnyMachineSnapshot, event: { readonly type: string }) => {
+      const after = replay.step(before, event);
+      if (drawnTransition(each.machine, before, event) === undefined) return after;
+      const [from, to] = [before, after].map((snapshot) => replay.statusOf(snapshot));
+      if (from === undefined || to === undefined) throw new RangeError("unreachable");
+      for (const writer of each.oracle.writersOf({ before: from, event, after: to, effects: replay.lastEffects })) {
+        made.set(writer, (made.get(writer) ?? new Set()).add(`${from.phase} ${to.phase}`));
+      }
+      return after;
+    };
+    const starts = [each.initial(), ...(each.walk.starts ?? [])];
+    for (const { start, prefix, tails } of coveringPaths(each.machine, each.walk, starts)) {
+      const end = prefix.reduce((snapshot, event) => note(snapshot, event), start);
+      for (const tail of tails) note(end, tail);
+    }
+    const tables = movesByWriter(replay.chart);
+    expect(Object.keys(tables).sort()).toEqual([...made.keys()].sort());
+    const states = replay.chart.states.map(({ name }) => name);
+    for (const [writer, moves] of Object.entries(tables)) {
+      const pairs = closure(new Set([...(made.get(writer) ?? []), ...states.map((state) => `${state} ${state}`)]));
+      for (const from of states) {
+        for (const to of states) {
+          expect(moves[from]?.includes(to), `${writer}: ${from} -> ${to}`).toBe(pairs.has(`${from} ${to}`));
+        }
+      }
+    }
+  },
+);
+
+/** Several moves in a row may stand in one write. */
+function closure(pairs: ReadonlySet<string>): Set<string> {
+  const all = new Set(pairs);
+  for (let size = 0; size !== all.size; ) {
+    size = all.size;
+    const list = [...all].map((pair) => pair.split(" "));
+    for (const [a, b] of list) for (const [c, d] of list) if (b === c) all.add(`${a} ${d}`);
+  }
+  return all;
+}
+
 test.each(kinds)("a status of $kind begins as Pending", ({ kind, phases }) => {
   const admits = evaluator(statusRules()[kind].rule);
   for (const phase of phases) expect(admits(undefined, { phase }), phase).toBe(phase === "Pending");
+});
+
+test("what the last release admitted is admitted by the rule, and what neither has is not", () => {
+  const model = modelled.find(({ name }) => name === "run");
+  if (model === undefined) throw new RangeError("run");
+  const before = { initial: "Pending", moves: { Scheduled: ["Ready"], Ready: ["Running"] }, reopens: {} };
+  const admits = evaluator(transitionRule(describe(model.machine), before).rule);
+  expect(admits({ phase: "Scheduled" }, { phase: "Ready" })).toBe(true);
+  expect(admits({ phase: "Ready" }, { phase: "Running" })).toBe(true);
+  expect(admits({ phase: "Scheduled" }, { phase: "Running" })).toBe(true);
+  expect(admits({ phase: "Ready" }, { phase: "Succeeded" })).toBe(false);
+  expect(admits({ phase: "Running" }, { phase: "Ready" })).toBe(false);
 });
 
 test("a reopening edge is admitted exactly with the next attempt", () => {
