@@ -8,6 +8,14 @@ export interface ChartModel {
   readonly initial: string;
   readonly states: readonly StateModel[];
   readonly transitions: readonly TransitionModel[];
+  /** The guards that its transitions name. */
+  readonly guards: readonly GuardModel[];
+}
+
+export interface GuardModel {
+  readonly name: string;
+  /** Its source text without line breaks: only good for telling whether it changed. What it calls is not in it. */
+  readonly condition: string;
 }
 
 export interface StateModel {
@@ -58,21 +66,28 @@ export class UnsupportedChartError extends Error {
  */
 export function describe(machine: AnyStateMachine): ChartModel {
   const nodes = Object.values(machine.states);
+  const states = nodes.map((node) => describeState(machine, node));
+  const transitions = nodes.flatMap((node) => describeTransitions(machine, node));
   return {
     name: machine.id,
     description: machine.root.description ?? refuse(machine, "it", "has no description"),
     initial: machine.root.initial.target[0]?.key ?? refuse(machine, "it", "has no initial state"),
-    states: nodes.map((node) => describeState(machine, node)),
-    transitions: nodes.flatMap((node) =>
-      // An event may have several branches; the first one whose guard holds is taken.
-      [...(node.transitions as ReadonlyMap<string, readonly Definition[]>)].flatMap(([event, branches]) =>
-        branches.map((branch, index) => {
-          const id = `${node.key} ${event}${branches.length === 1 ? "" : ` ${index + 1}`}`;
-          return describeTransition(machine, { id, from: node.key, event }, branch);
-        }),
-      ),
-    ),
+    states,
+    transitions,
+    guards: [...new Set(transitions.map(({ guard }) => guard))]
+      .filter((guard) => guard !== undefined)
+      .map((name) => ({ name, condition: String(machine.implementations.guards[name]).replace(/\s+/g, " ") })),
   };
+}
+
+function describeTransitions(machine: AnyStateMachine, node: AnyStateMachine["states"][string]): TransitionModel[] {
+  // An event may have several branches; the first one whose guard holds is taken.
+  return [...(node.transitions as ReadonlyMap<string, readonly Definition[]>)].flatMap(([event, branches]) =>
+    branches.map((branch, index) => {
+      const id = `${node.key} ${event}${branches.length === 1 ? "" : ` ${index + 1}`}`;
+      return describeTransition(machine, { id, from: node.key, event }, branch);
+    }),
+  );
 }
 
 function describeState(machine: AnyStateMachine, node: AnyStateMachine["states"][string]): StateModel {

@@ -18,6 +18,7 @@ function edge(from: string, to: string, more: Partial<TransitionModel> = {}): Tr
 
 /** A chart that can be opened again, as workflows will be by a Retry. */
 const reopening: ChartModel = {
+  guards: [],
   name: "reopening",
   description: "",
   initial: "Pending",

@@ -153,6 +153,7 @@ test("a reopening edge is admitted exactly with the next attempt", () => {
     writers: ["controller"],
   } as const;
   const chart: ChartModel = {
+    guards: [],
     name: "sample",
     description: "",
     initial: "Pending",
