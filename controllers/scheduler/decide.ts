@@ -45,6 +45,14 @@ export function decide(run: Workload, world: World, plugins: Plugins, only?: rea
   return { kind: "refused", byLabels: refusedByLabels(counts.keys()) };
 }
 
+/** Whether room is all that the Pod lacks for the Run, if anything: then it is worth keeping free. */
+export function lacksOnlyRoom(run: Workload, pod: Slot, world: World, plugins: Plugins): boolean {
+  const snapshot = takeSnapshot(run, world);
+  if (!snapshot.runtime || snapshot.runtime.deleting || snapshot.workspace?.kind === "unusable") return false;
+  const verdict = firstVerdict(plugins, run, pod, snapshot);
+  return verdict === undefined || (verdict.reason === "InsufficientCapacity" && verdict.lasting !== true);
+}
+
 function firstVerdict(plugins: Plugins, run: Workload, pod: Slot, snapshot: Snapshot): Verdict {
   for (const { filter } of plugins.filters) {
     const verdict = filter(run, pod, snapshot);

@@ -72,6 +72,26 @@ test("when the one that a Pod was kept free for goes away, the others get it", (
   expect(statusOf(c, waiting ?? "")?.phase).toBe("Scheduled");
 });
 
+test("a Pod is no longer kept free for a Run that has lost the company that it needs", () => {
+  const c = cluster({ p: 2 });
+  create(c, "member", { labels: { app: "db" } });
+  create(c, "other");
+  c.settle();
+  create(c, "picky", { requests: { runs: 1 }, spec: requires({ app: "db" }) });
+  c.settle();
+  const p = c.engine.ledger.slot("ns/uid-p");
+  if (p === undefined) throw new Error("no Pod");
+  c.engine.ledger.hold(makeWorkload("picky", { created: 2 }), p);
+  for (const name of ["member", "other"]) claim(c, name);
+  end(c, "member");
+  c.settle();
+  expect(podOf(c, "picky")).toBeUndefined();
+  expect(c.engine.ledger.holding).toBe(0);
+  create(c, "late");
+  c.settle();
+  expect(podOf(c, "late")).toBe("p");
+});
+
 test("a Pod that is kept free is open at once to a Run of higher priority, though all of its kind wait", () => {
   const c = cluster({ p: 3 });
   create(c, "old", { requests: { runs: 2 } });

@@ -3,7 +3,7 @@ import type { Run, RunStatus } from "#api/kinds/run.ts";
 import { isTerminal } from "#api/runs.ts";
 import { Claims, claimMs } from "./claims.ts";
 import { ClusterView, type Waker } from "./cluster-view.ts";
-import { type Decision, decide } from "./decide.ts";
+import { type Decision, decide, lacksOnlyRoom } from "./decide.ts";
 import { DueSet } from "./due-set.ts";
 import type { Waiting } from "./explain.ts";
 import type { Plugins } from "./framework.ts";
@@ -17,7 +17,7 @@ import { bounceDelay } from "./policies/bounced.ts";
 import { pendingAction } from "./policies/pending.ts";
 import { Queue } from "./queue.ts";
 import { Reports } from "./reports.ts";
-import { classKey, type Entry } from "./run-class.ts";
+import { classKey, type Entry, type RunClass } from "./run-class.ts";
 import { canUse, type Slot } from "./slot.ts";
 import { affinityTopic, capacityTopic, podTopic } from "./topics.ts";
 import { helps, type Workload, workloadOf } from "./workload.ts";
@@ -302,9 +302,20 @@ export class Engine implements Waker {
     if (waiting.byLabels && this.#separate(entry)) return;
     this.#queue.block(entry, waiting);
     this.#reports.blocked(cls, waiting, this.#times.monotonic());
+    this.#reviewHolds(cls);
     if (entry.overtaken < maxOvertaken || waiting.hopeless) return;
     const held = this.#ledger.heldBy(run.uid);
     if (held === undefined && waiting.holdable !== undefined) this.#ledger.hold(run, waiting.holdable);
+  }
+
+  /** A Pod is not kept free for a Run that could not use it with all its room: whoever comes after would wait for nothing. */
+  #reviewHolds(cls: RunClass): void {
+    for (const uid of [...this.#ledger.holders]) {
+      const entry = this.#queue.get(uid);
+      const held = this.#ledger.heldBy(uid);
+      if (entry?.cls !== cls || held === undefined) continue;
+      if (!lacksOnlyRoom(entry.run, held, this.view, this.#plugins)) this.#unhold(uid);
+    }
   }
 
   /** A Run that is refused for its labels leaves a class whose others have other labels and may do better. */

@@ -117,6 +117,11 @@ export class Ledger {
     this.#holds.set(workload.uid, slot);
   }
 
+  /** UIDs of the Runs that Pods are kept free for. */
+  get holders(): Iterable<string> {
+    return this.#holds.keys();
+  }
+
   /** The Pod that is kept free for a Run. */
   heldBy(runUID: string): Slot | undefined {
     return this.#holds.get(runUID);
