@@ -2,6 +2,7 @@
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { type Reason, reasons } from "#api/reasons.ts";
 import { type Lifecycle, lifecycles } from "#machines/index.ts";
 import { type ChartModel, describe } from "#machines/lib/describe.ts";
 import { mermaid } from "#machines/lib/mermaid.ts";
@@ -10,14 +11,14 @@ import { markdownTable, stateTable, transitionTable, writerTable } from "#machin
 const folder = "docs/statecharts";
 
 /** Every generated file: path from the root of the repository to text. */
-export function renderAll(): Map<string, string> {
-  const files = new Map([[`${folder}/README.md`, index()]]);
-  for (const each of lifecycles) files.set(`${folder}/${each.name}.md`, chart(each, describe(each.machine)));
+export function renderAll(charts: readonly Lifecycle[] = lifecycles): Map<string, string> {
+  const files = new Map([[`${folder}/README.md`, index(charts)]]);
+  for (const each of charts) files.set(`${folder}/${each.name}.md`, chart(each, describe(each.machine)));
   return files;
 }
 
-function index(): string {
-  const rows = lifecycles.map((each) => {
+function index(charts: readonly Lifecycle[]): string {
+  const rows = charts.map((each) => {
     const model = describe(each.machine);
     const counts = [`${model.states.length}`, `${model.transitions.length}`];
     return [`[${each.name}](${each.name}.md)`, model.description, storedIn(each), ...counts];
@@ -26,7 +27,7 @@ function index(): string {
 
 Everything that changes over time is one of these charts, and the chart is the code: the machine in \`machines/\` decides
 every phase that is ever written, the API server refuses a move that is not in it, the tests walk every path of it, and
-these pages are generated from it by \`npm run statecharts\`.
+these pages are generated from it by \`npm run statecharts\`. How to change one: [statecharts.md](../statecharts.md).
 
 ${markdownTable(["Chart", "What it is", "Stored in", "States", "Transitions"], rows)}
 How to read a page: an event is what the observer made of the objects and the clock; of several branches the first one
@@ -59,7 +60,56 @@ ${transitionTable(model)}
 
 What one status write of each writer may do to the phase.
 
-${writerTable(model)}`;
+${writerTable(model)}
+## Reasons
+
+${reasonTable(model)}
+## Tests
+
+${testList(each)}`;
+}
+
+/** The reasons that a chart may record, with what they mean. */
+function reasonTable({ transitions }: ChartModel): string {
+  const named = [...new Set(transitions.flatMap((transition) => transition.reasons))].sort();
+  if (named.length === 0) return "It records none.\n";
+  const rows = named.map((name) => {
+    const from = transitions.filter((transition) => transition.reasons.includes(name)).map(({ id }) => `\`${id}\``);
+    const { meaning, advice } = reasons[name as Reason];
+    return [`\`${name}\``, meaning, advice, from.join(", ")];
+  });
+  return markdownTable(["Reason", "Meaning", "What to do", "Recorded by"], rows);
+}
+
+/** Charts whose behaviour tables and oracles stand together with those of their relatives. */
+const families: Readonly<Record<string, string>> = { "workflow-run": "workflow", job: "workflow", step: "workflow" };
+
+/** Where a chart is tested, from the root of the repository. */
+export function testsOf({ name, persistence }: Lifecycle): readonly (readonly [path: string, what: string])[] {
+  const family = families[name] ?? name;
+  return [
+    [`machines/${family}.test.ts`, "what it does, case by case"],
+    [`test/model/samples/${name}.ts`, "the events that its paths are made of"],
+    [`test/model/oracles/${family}.ts`, "what must hold after every move, written down without looking at the chart"],
+    ["test/model/paths.test.ts", "its paths, on the pure machine and through the status"],
+    [`test/model/arrangements/${name}.ts`, "how the real components are brought to fire each event"],
+    ["test/model/components.test.ts", "its paths, by the real components on the embedded API server"],
+    ["test/model/mutants.test.ts", "faults put into it are found"],
+    ["test/model/rules.test.ts", "who may move what, by its edges and by the machine"],
+    ...(persistence?.path === ""
+      ? ([
+          ["test/model/enforcement.test.ts", "the embedded API server admits exactly its moves"],
+          ["test/model/policies.test.ts", "the admission policies admit exactly the moves of each identity"],
+        ] as const)
+      : []),
+    ...(persistence === undefined ? ([["test/model/restart.test.ts", "crashes at every step"]] as const) : []),
+  ];
+}
+
+function testList(each: Lifecycle): string {
+  return testsOf(each)
+    .map(([path, what]) => `- [${path}](../../${path}): ${what}\n`)
+    .join("");
 }
 
 function storedIn({ persistence }: Lifecycle): string {
