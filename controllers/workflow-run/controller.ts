@@ -110,7 +110,8 @@ export function createWorkflowRunController(
           return { status, changed, effects: [...effects, { type: "followUp", status }] };
         },
         persist: async ({ run }, status) => {
-          informers.workflowRuns.noteWrite(await workflowRunClient.update(withStatus(run, status), "status"));
+          const written = await workflowRunClient.update(withStatus(run, status), "status");
+          informers.workflowRuns.noteWrite(written, run.metadata.resourceVersion);
           tellTrouble(deps.recorder, workflowRuns, run, workflowTrouble(run.status, status));
         },
         run: (effect, seen) => (effect.type === "followUp" ? follow(seen, effect.status) : perform(effect, seen)),

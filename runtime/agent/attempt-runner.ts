@@ -32,7 +32,7 @@ export interface RunnerContext {
   /** Ends with the agent process: nothing may happen after it. */
   readonly life: AbortSignal;
   /** A write of ours was stored. */
-  readonly onWritten: (run: Run) => void;
+  readonly onWritten: (run: Run, basis: string | undefined) => void;
   /** Nothing is left to do for this Run under this assignment. */
   readonly onDone: (runner: AttemptRunner) => void;
 }
@@ -275,7 +275,7 @@ export class AttemptRunner {
   async #write(eventAt: Parameters<typeof writeMove>[2], isDone: (live: Run) => boolean): Promise<Written> {
     const { deps, life, onWritten } = this.#context;
     const written = await writeMove(deps, this.#run, eventAt, isDone, life);
-    if (written.kind === "written" && !life.aborted) onWritten(written.run);
+    if (written.kind === "written" && !life.aborted) onWritten(written.run, written.basis);
     return written;
   }
 

@@ -9,8 +9,13 @@ import { type RunEvent, restoreRun, runMachine, runStatus } from "#machines/run.
 import type { AgentDeps } from "./deps.ts";
 import { patiently } from "./patience.ts";
 
-/** What came of a write: stored (by this call, or by an earlier one whose answer was lost), or not ours to write. */
-export type Written = { readonly kind: "written"; readonly run: Run } | { readonly kind: "fenced" };
+/**
+ * What came of a write: stored (by this call, or by an earlier one whose answer was lost), or not ours to write. `basis` is
+ * the resourceVersion that it replaced, where that is known.
+ */
+export type Written =
+  | { readonly kind: "written"; readonly run: Run; readonly basis: string | undefined }
+  | { readonly kind: "fenced" };
 
 /** An answer that says nothing about the object: it is asked again. A permission that is missing may be given later. */
 export const isTransientApiError = (error: unknown): boolean =>
@@ -51,7 +56,7 @@ export async function writeMove(
       if (mustRead) {
         const live = await readLive(deps, first);
         if (live === undefined) return { kind: "fenced" };
-        if (isDone(live)) return { kind: "written", run: live };
+        if (isDone(live)) return { kind: "written", run: live, basis: undefined };
         if (!isOurs(live, deps, epoch)) return { kind: "fenced" };
         run = live;
       }
@@ -61,7 +66,8 @@ export async function writeMove(
       if (!moved.changed) return { kind: "fenced" };
       mustRead = true;
       try {
-        return { kind: "written", run: await client.update(withStatus(run, runStatus(moved.snapshot)), "status") };
+        const written = await client.update(withStatus(run, runStatus(moved.snapshot)), "status");
+        return { kind: "written", run: written, basis: run.metadata.resourceVersion };
       } catch (error) {
         if (isNotFound(error)) return { kind: "fenced" };
         throw error;
