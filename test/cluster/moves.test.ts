@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
 import type { Run } from "#api/kinds/run.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
+import { workspaceFinalizer } from "#api/labels.ts";
 import type { Resource } from "#api/meta.ts";
 import { persistentWorkspaces, runs, workflowRuns } from "#api/resources.ts";
 import { type Client, pathOf, type ResourceType } from "#kube/resource.ts";
@@ -60,6 +61,20 @@ const cases: readonly Kind[] = [
   },
 ];
 
+/** Rights alone would let an agent write every status; what is left of them is the policies' work. */
+async function bindAgents(namespace: string): Promise<void> {
+  const role = `--clusterrole=${release}-agent`;
+  await kubectl([
+    "create",
+    "rolebinding",
+    "agents",
+    "-n",
+    namespace,
+    role,
+    `--serviceaccount=${namespace}:runtime-bash`,
+  ]);
+}
+
 /** What the server says to a status: taken, or the code of its refusal. Nothing is stored. */
 async function answer(client: Client, resource: ResourceType<Any>, object: Any, status: object): Promise<number> {
   const { name, namespace } = object.metadata;
@@ -95,16 +110,7 @@ function pathTo(chart: ChartModel, target: string): string[] {
 test.each(cases)("$chart: the API server admits what the chart lets an identity do, and no more", async (kind) => {
   const admin = adminClient();
   await using namespace = await testNamespace("moves");
-  // Rights alone would let an agent write every status; what is left of them is the policies' work.
-  await kubectl([
-    "create",
-    "rolebinding",
-    "agents",
-    "-n",
-    namespace.name,
-    `--clusterrole=${release}-agent`,
-    `--serviceaccount=${namespace.name}:runtime-bash`,
-  ]);
+  await bindAgents(namespace.name);
   const groups = ["system:serviceaccounts"];
   const clients = {
     scheduler: clientAs({ user: usernameOf("scheduler"), groups }),
@@ -135,4 +141,43 @@ test.each(cases)("$chart: the API server admits what the chart lets an identity 
       }
     }
   }
+});
+
+test("an agent takes the cleanup finalizer from a workspace of its own Pod, and changes nothing else", async () => {
+  const admin = adminClient();
+  await using namespace = await testNamespace("finalizer");
+  await bindAgents(namespace.name);
+  const ref = { name: "w", namespace: namespace.name };
+  const create = async () => {
+    await admin.of(persistentWorkspaces).create({
+      metadata: { ...ref, finalizers: [workspaceFinalizer, "example.com/other"] },
+      spec: { runtime: "nobody" },
+    });
+    // As the controller would bind it to a Pod of the test's own invention.
+    const made = await admin.of(persistentWorkspaces).get(ref);
+    return admin.of(persistentWorkspaces).update(
+      {
+        ...made,
+        status: { phase: "Bound", runtime: "nobody", boundPod: own.name, boundPodUID: own.uid },
+      },
+      "status",
+    );
+  };
+  await create();
+  const agent = agentOf(namespace.name, own).of(persistentWorkspaces);
+  const other = agentOf(namespace.name, { name: "pod-b", uid: "uid-b" }).of(persistentWorkspaces);
+  const without = { metadata: { finalizers: ["example.com/other"] } };
+  const refusal = (text: string) => ({ code: 403, message: expect.stringContaining(text) });
+
+  await expect(agent.patch(ref, without)).rejects.toMatchObject(refusal("only when it is being deleted"));
+  await admin.of(persistentWorkspaces).delete(ref);
+  await expect(other.patch(ref, without)).rejects.toMatchObject(refusal("only the agent of the Pod"));
+  await expect(agent.patch(ref, { metadata: { finalizers: [] } })).rejects.toMatchObject(
+    refusal("may only remove the finalizer"),
+  );
+  await expect(agent.patch(ref, { metadata: { ...without.metadata, labels: { mine: "now" } } })).rejects.toMatchObject(
+    refusal("may only remove the finalizer"),
+  );
+  expect((await agent.patch(ref, without)).metadata.finalizers).toEqual(["example.com/other"]);
+  await admin.of(persistentWorkspaces).patch(ref, { metadata: { finalizers: [] } });
 });

@@ -1,15 +1,13 @@
 /** The admission policies in a real API server: the fence around each Pod, and the way around it for emergencies. */
 import { beforeAll, expect, test } from "vitest";
 import type { Run } from "#api/kinds/run.ts";
-import { workspaceFinalizer } from "#api/labels.ts";
-import { persistentWorkspaces, runs } from "#api/resources.ts";
+import { runs } from "#api/resources.ts";
 import { isForbidden } from "#kube/transport.ts";
-import { agentOf, bashRun, bashRuntime, clientWithToken, installPlatform, readyRuntime } from "./platform.ts";
+import { bashRun, bashRuntime, clientWithToken, installPlatform, readyRuntime } from "./platform.ts";
 import { adminClient, attempt, kubectl, testNamespace, until } from "./support.ts";
 
 beforeAll(() => installPlatform());
 
-const own = { name: "pod-a", uid: "uid-a" };
 test("a token taken from a Pod is worth its own Runs, and nothing of another Pod", async () => {
   const admin = adminClient();
   await using namespace = await testNamespace("stolen");
@@ -48,47 +46,6 @@ test("a token taken from a Pod is worth its own Runs, and nothing of another Pod
   // Its own Run it may end: that is what the token is for.
   expect((await end(ofFirst)).status?.phase).toBe("Succeeded");
   await expect(thief.of(runs).create(bashRun(namespace.name, "c", "true"))).rejects.toMatchObject({ code: 403 });
-});
-
-test("an agent takes the cleanup finalizer from a workspace of its own Pod, and changes nothing else", async () => {
-  const admin = adminClient();
-  await using namespace = await testNamespace("finalizer");
-  // Binds the role that knows an agent; the Pods themselves are not needed.
-  await readyRuntime(admin, bashRuntime(namespace.name));
-  const ref = { name: "w", namespace: namespace.name };
-  const create = async () => {
-    await admin.of(persistentWorkspaces).create({
-      metadata: { ...ref, finalizers: [workspaceFinalizer, "example.com/other"] },
-      spec: { runtime: "nobody" },
-    });
-    // As the controller would bind it to a Pod of the test's own invention.
-    const made = await admin.of(persistentWorkspaces).get(ref);
-    return admin.of(persistentWorkspaces).update(
-      {
-        ...made,
-        status: { phase: "Bound", runtime: "nobody", boundPod: own.name, boundPodUID: own.uid },
-      },
-      "status",
-    );
-  };
-  await create();
-  const agent = agentOf(namespace.name, own).of(persistentWorkspaces);
-  const other = agentOf(namespace.name, { name: "pod-b", uid: "uid-b" }).of(persistentWorkspaces);
-  const without = { metadata: { finalizers: ["example.com/other"] } };
-  const refusal = (text: string) => ({ code: 403, message: expect.stringContaining(text) });
-
-  // The controller would see that its Pod is gone; that does not matter here.
-  await expect(agent.patch(ref, without)).rejects.toMatchObject(refusal("only when it is being deleted"));
-  await admin.of(persistentWorkspaces).delete(ref);
-  await expect(other.patch(ref, without)).rejects.toMatchObject(refusal("only the agent of the Pod"));
-  await expect(agent.patch(ref, { metadata: { finalizers: [] } })).rejects.toMatchObject(
-    refusal("may only remove the finalizer"),
-  );
-  await expect(agent.patch(ref, { metadata: { ...without.metadata, labels: { mine: "now" } } })).rejects.toMatchObject(
-    refusal("may only remove the finalizer"),
-  );
-  expect((await agent.patch(ref, without)).metadata.finalizers).toEqual(["example.com/other"]);
-  await admin.of(persistentWorkspaces).patch(ref, { metadata: { finalizers: [] } });
 });
 
 test("who can edit a namespace cannot write a status; who has the verb override can", async () => {
