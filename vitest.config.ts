@@ -5,6 +5,8 @@ const setupFiles = ["test/setup/fast-check.ts"];
 /** Each project is one layer of tests; `npm test -- --project NAME` runs one of them. */
 export default defineConfig({
   test: {
+    // The default leaves one core free, which is half of a small machine.
+    maxWorkers: "100%",
     projects: [
       {
         test: {
