@@ -272,3 +272,20 @@ test("deleted before it was ever bound it goes at once", async () => {
   await plane.settle();
   expect(await read()).toBeUndefined();
 });
+
+test("a workspace whose Pod came and went while its watch was blind becomes Lost all the same", async () => {
+  const set = await pool();
+  await plane.settle();
+  plane.api.faults.onWatchEvent = ({ resource }) => (resource === "pods" ? { drop: true } : undefined);
+  const { uid = "" } = (await pod("p", set)).metadata;
+  await workspace();
+  // Bound by a controller that saw the Pod, before this one came.
+  const waiting = await plane.client.of(persistentWorkspaces).get({ name: "ws", namespace });
+  const status = { phase: "Bound" as const, boundPod: "p", boundPodUID: uid, boundTime: timestamp(plane.clock.now()) };
+  await plane.client.of(persistentWorkspaces).update({ ...waiting, status }, "status");
+  await plane.settle();
+  expect(await phase()).toBe("Bound");
+  await plane.client.of(pods).delete({ name: "p", namespace }, { gracePeriodSeconds: 0 });
+  await plane.elapse(10_000);
+  expect(await phase()).toBe("Lost");
+});

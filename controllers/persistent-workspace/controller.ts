@@ -5,6 +5,7 @@ import { persistentWorkspaces } from "#api/resources.ts";
 import { isTerminal } from "#api/runs.ts";
 import { withStatus } from "#api/status.ts";
 import { parseTime } from "#api/time.ts";
+import { lookAgainMs } from "#controllers/behind.ts";
 import type { ControllerDeps, Informers } from "#controllers/informers.ts";
 import { hasEnded, isDeleting, isDraining, isReady } from "#controllers/pods.ts";
 import { tellTrouble, workspaceTrouble } from "#controllers/trouble.ts";
@@ -24,6 +25,11 @@ import {
 import { LastUse } from "./last-use.ts";
 import { nextDeadline, observe, type Seen } from "./observe.ts";
 import { UsagePace } from "./usage-pace.ts";
+
+/** What is seen, and whether it is more than the caches know. */
+interface Gathered extends Seen {
+  readonly behind: boolean;
+}
 
 /** Binds workspaces, fences them by the UID of their Pod, follows their use, and has them cleaned up. */
 export function createPersistentWorkspace(deps: ControllerDeps, informers: Informers): Controller {
@@ -87,21 +93,22 @@ export function createPersistentWorkspace(deps: ControllerDeps, informers: Infor
   }
 
   function reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
-    return drive<Seen, PersistentWorkspaceStatus, PersistentWorkspaceEffect>(
+    return drive<Gathered, PersistentWorkspaceStatus, PersistentWorkspaceEffect>(
       { gather: () => gather(key), step, persist, run, nextWake },
       clock,
       signal,
     );
   }
 
-  async function gather(key: string): Promise<Seen | undefined> {
+  async function gather(key: string): Promise<Gathered | undefined> {
     const workspace = informers.workspaces.get(key);
     if (workspace === undefined) return undefined;
     const { namespace, uid = "" } = workspace.metadata;
     const runtime = `${namespace}/${workspace.spec.runtime}`;
     const activeRuns = informers.runs.byIndex("workspace", key).length;
     const status: PersistentWorkspaceStatus = workspace.status ?? { phase: "Pending" };
-    const seen: Seen = {
+    const seen: Gathered = {
+      behind: false,
       workspace,
       runtimeExists: informers.runtimes.get(runtime) !== undefined,
       candidates:
@@ -116,7 +123,7 @@ export function createPersistentWorkspace(deps: ControllerDeps, informers: Infor
     if (observe(seen, status, clock.now())?.type !== "LOSE") return seen;
     // Lost is for ever, so the Pod is read as it is now.
     const live = await orNothing(podClient.get({ namespace, name: status.boundPod ?? "" }));
-    return { ...seen, podNamed: () => live };
+    return { ...seen, behind: true, podNamed: () => live };
   }
 
   /** A label alone makes no Pod part of a pool: it must belong to a ReplicaSet of that Runtime. */
@@ -195,9 +202,11 @@ export function createPersistentWorkspace(deps: ControllerDeps, informers: Infor
     }
   }
 
-  function nextWake(status: PersistentWorkspaceStatus, seen: Seen, now: number): Outcome {
-    const deadline = nextDeadline(seen, status, now);
-    return deadline === undefined ? done : after(deadline - now, "use or TTL of the workspace");
+  function nextWake(status: PersistentWorkspaceStatus, seen: Gathered, now: number): Outcome {
+    const deadline = nextDeadline(seen, status, now) ?? Number.POSITIVE_INFINITY;
+    const again = seen.behind && status.phase !== "Lost" ? now + lookAgainMs : Number.POSITIVE_INFINITY;
+    const due = Math.min(deadline, again);
+    return due === Number.POSITIVE_INFINITY ? done : after(due - now, "use or TTL of the workspace, a late watch");
   }
 
   const runtimeOf = ({ metadata }: Pod | ReplicaSet) => {

@@ -55,6 +55,17 @@ test("Runs of a Pod that goes follow their retry policy; those of others stay", 
   expect(await status("again")).toMatchObject({ phase: "Pending", attempts: [{ number: 1, reason: "PodDeleted" }] });
 });
 
+test("a Pod that came and went while its watch was blind loses its Runs all the same", async () => {
+  plane.api.faults.onWatchEvent = ({ resource }) => (resource === "pods" ? { drop: true } : undefined);
+  const { uid = "" } = (await makePod()).metadata;
+  await running("run", uid);
+  await plane.settle();
+  expect(await status("run")).toMatchObject({ phase: "Running" });
+  await plane.client.of(pods).delete({ name: "p", namespace }, { gracePeriodSeconds: 0 });
+  await plane.clock.elapse(10_000);
+  expect(await status("run")).toMatchObject({ phase: "Failed", reason: "PodDeleted" });
+});
+
 test("a Pod that a late watch does not show yet loses nothing", async () => {
   plane.api.faults.onWatchEvent = ({ resource }) => (resource === "pods" ? { delayMs: 30_000 } : undefined);
   const { uid = "" } = (await makePod()).metadata;

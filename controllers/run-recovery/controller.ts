@@ -3,6 +3,7 @@ import { keyOf } from "#api/meta.ts";
 import { runs, runtimes } from "#api/resources.ts";
 import { isTerminal } from "#api/runs.ts";
 import { withStatus } from "#api/status.ts";
+import { lookAgainMs } from "#controllers/behind.ts";
 import type { ControllerDeps, Informers } from "#controllers/informers.ts";
 import { runTrouble, tellTrouble } from "#controllers/trouble.ts";
 import { pods } from "#kube/builtin.ts";
@@ -13,6 +14,11 @@ import { after, done, type Outcome } from "#kube/outcome.ts";
 import { settle } from "#machines/lib/settle.ts";
 import { restoreRun, runMachine, runStatus } from "#machines/run.ts";
 import { nextDeadline, observe, type Seen } from "./observe.ts";
+
+/** What is seen, and whether it is more than the caches know. */
+interface Gathered extends Seen {
+  readonly behind: boolean;
+}
 
 /** Takes Runs away from Pods that are lost, and ends those whose Runtime is gone. */
 export function createRunRecovery(deps: ControllerDeps, informers: Informers): Controller {
@@ -52,7 +58,7 @@ export function createRunRecovery(deps: ControllerDeps, informers: Informers): C
   }
 
   function reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
-    return drive<Seen, RunStatus, never>(
+    return drive<Gathered, RunStatus, never>(
       {
         gather: () => gather(key),
         step: (seen, now) => {
@@ -70,8 +76,10 @@ export function createRunRecovery(deps: ControllerDeps, informers: Informers): C
         },
         run: async () => {},
         nextWake: (status, seen, now) => {
-          const deadline = nextDeadline(seen, status);
-          return deadline === undefined ? done : after(deadline - now, "deadline of a lost Pod or a silent agent");
+          const deadline = nextDeadline(seen, status) ?? Number.POSITIVE_INFINITY;
+          const again = seen.behind && !isTerminal(status.phase) ? now + lookAgainMs : Number.POSITIVE_INFINITY;
+          const due = Math.min(deadline, again);
+          return due === Number.POSITIVE_INFINITY ? done : after(due - now, "a lost Pod, a silent agent, a late watch");
         },
       },
       clock,
@@ -80,11 +88,12 @@ export function createRunRecovery(deps: ControllerDeps, informers: Informers): C
   }
 
   /** What the caches show; when that would take a Run away from its Pod, what the API server says now. */
-  async function gather(key: string): Promise<Seen | undefined> {
+  async function gather(key: string): Promise<Gathered | undefined> {
     const run = informers.runs.get(key);
     if (run === undefined) return undefined;
     const inNamespace = (name: string | undefined) => `${run.metadata.namespace}/${name}`;
-    const cached: Seen = {
+    const cached: Gathered = {
+      behind: false,
       run,
       pod: informers.pods.get(inNamespace(run.status?.assignedPod)),
       runtimeExists: informers.runtimes.get(inNamespace(run.spec.runtime)) !== undefined,
@@ -101,7 +110,7 @@ export function createRunRecovery(deps: ControllerDeps, informers: Informers): C
     if (live === undefined || live.metadata.uid !== run.metadata.uid) return undefined;
     // Another assignment than the one that was judged: its own event brings us back.
     if (live.status?.assignmentEpoch !== run.status?.assignmentEpoch) return undefined;
-    return { run: live, pod, runtimeExists: runtime !== undefined };
+    return { behind: true, run: live, pod, runtimeExists: runtime !== undefined };
   }
 
   return controller;

@@ -72,3 +72,19 @@ test("no Run is created in a workspace that belongs to somebody else, however la
   expect(named).toHaveLength(1);
   expect(named).not.toContain(taken);
 });
+
+test("a Run that is deleted before a blind watch has shown it is no hang: it is made again", async () => {
+  plane.api.faults.onWatchEvent = ({ resource }) => (resource.startsWith("runs.") ? { drop: true } : undefined);
+  let losses = 1;
+  // Created, but the answer is lost: only a live read tells of it.
+  plane.api.faults.onRequest = (request) =>
+    isCreation(request, runs) && losses-- > 0 ? { kind: "timeoutAfterCommit" } : undefined;
+  await start();
+  await plane.until(async () => (await child()) !== undefined);
+  const first = await child();
+  await plane.elapse(1000);
+  await plane.client.of(runs).delete({ name: first?.metadata.name ?? "", namespace });
+  await plane.elapse(10_000);
+  expect((await child())?.metadata.uid).toBeDefined();
+  expect((await child())?.metadata.uid).not.toBe(first?.metadata.uid);
+});

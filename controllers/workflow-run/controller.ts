@@ -5,6 +5,7 @@ import { type KubeObject, keyOf } from "#api/meta.ts";
 import { persistentWorkspaces, runs, workflowRuns } from "#api/resources.ts";
 import { withStatus } from "#api/status.ts";
 import { hasEnded } from "#api/workflow-phases.ts";
+import { lookAgainMs } from "#controllers/behind.ts";
 import type { ControllerDeps, Informers } from "#controllers/informers.ts";
 import { tellTrouble, workflowTrouble } from "#controllers/trouble.ts";
 import { type Controller, createController } from "#kube/controller.ts";
@@ -294,6 +295,7 @@ export function createWorkflowRunController(
   function nextWake(status: WorkflowRunStatus, seen: Seen, now: number): Outcome {
     if (status.phase === "Pending" && seen.source.kind === "unfrozen") return after(0, "start from the frozen copy");
     const deadlines: number[] = [];
+    if (!hasEnded(status.phase) && isBehind(seen)) deadlines.push(now + lookAgainMs);
     const timeout = timeoutDeadline(seen, status);
     if (timeout !== undefined) deadlines.push(timeout);
     for (const found of seen.runs.values()) {
@@ -301,6 +303,13 @@ export function createWorkflowRunController(
       if (since !== undefined && since + sightingDelayMs > now) deadlines.push(since + sightingDelayMs);
     }
     return deadlines.length === 0 ? done : after(Math.min(...deadlines) - now, "timeout, or a child Run to write down");
+  }
+
+  /** Whether a child was read live that the caches do not know. */
+  function isBehind({ run, runs: children, workspaces }: Seen): boolean {
+    const knows = (informer: Informer<KubeObject>, found: Iterable<[string, Found<unknown>]>) =>
+      [...found].every(([name, { kind }]) => kind !== "ours" || informer.get(`${run.metadata.namespace}/${name}`));
+    return !knows(informers.runs, children) || !knows(informers.workspaces, workspaces);
   }
 
   /** Names of the Runs that the stored status has and that are not over. */
