@@ -20,7 +20,9 @@ export default defineConfig({
           testTimeout: 20_000,
         },
       },
-      { test: { name: "model", isolate: false, setupFiles, include: ["test/model/**/*.test.ts"], testTimeout: 60_000 } },
+      {
+        test: { name: "model", isolate: false, setupFiles, include: ["test/model/**/*.test.ts"], testTimeout: 60_000 },
+      },
       {
         test: {
           name: "integration",
