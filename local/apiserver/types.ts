@@ -1,23 +1,9 @@
-import type { OwnerReference } from "#api/meta.ts";
+import type { ObjectMeta } from "#api/meta.ts";
 import type { PrinterColumn, SchemaSource } from "./crd/types.ts";
 import type { FieldError } from "./field-errors.ts";
 
-/** Metadata of an object while a request is being worked on; every member has the type the API promises. */
-export interface DraftMeta {
-  name: string;
-  namespace?: string;
-  generateName?: string;
-  uid?: string;
-  resourceVersion?: string;
-  generation?: number;
-  creationTimestamp?: string;
-  deletionTimestamp?: string;
-  deletionGracePeriodSeconds?: number;
-  labels?: Record<string, string>;
-  annotations?: Record<string, string>;
-  finalizers?: string[];
-  ownerReferences?: OwnerReference[];
-}
+/** Metadata of an object while a request is being worked on. */
+export type DraftMeta = ObjectMeta;
 
 /** An object that a request is about to store: a private copy, free to be changed at its top and in its metadata. */
 export interface Draft {

@@ -3,7 +3,7 @@ import { CelCompileError } from "./errors.ts";
 import { type Token, tokenize } from "./lexer.ts";
 
 /** Words that the language keeps for itself (cel-spec, "Syntax", RESERVED). */
-const reserved = new Set([
+export const reserved: ReadonlySet<string> = new Set([
   "as",
   "break",
   "const",

@@ -1,3 +1,4 @@
+import { reserved } from "../cel/parser.ts";
 import {
   bool,
   bytes,
@@ -15,36 +16,14 @@ import {
 import type { SchemaSource } from "./types.ts";
 
 /** Reserved words of CEL get underscores around when they are field names. */
-const reserved = new Set([
-  "true",
-  "false",
-  "null",
-  "in",
-  "as",
-  "break",
-  "const",
-  "continue",
-  "else",
-  "for",
-  "function",
-  "if",
-  "import",
-  "let",
-  "loop",
-  "package",
-  "namespace",
-  "return",
-  "var",
-  "void",
-  "while",
-]);
+const taken: ReadonlySet<string> = new Set([...reserved, "true", "false", "null", "in"]);
 
 /**
  * How an expression spells a member that is no identifier, or is reserved; undefined where it cannot be spelled
  * (k8s.io/apiserver cel.Escape).
  */
 export function escapeName(name: string): string | undefined {
-  if (reserved.has(name)) return `__${name}__`;
+  if (taken.has(name)) return `__${name}__`;
   if (!/^[a-zA-Z_.\-/][a-zA-Z0-9_.\-/]*$/.test(name)) return undefined;
   return name
     .replaceAll("__", "__underscores__")
