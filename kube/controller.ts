@@ -117,6 +117,7 @@ export function createController(options: ControllerOptions): Controller {
       case "retry": {
         if (stopping.signal.aborted) return; // failing is what an aborted pass does
         const delayMs = Math.round(queue.retry(key));
+        if (outcome.withinMs !== undefined) queue.add(key, { afterMs: outcome.withinMs });
         if (isConflict(outcome.error)) {
           // Somebody else wrote first. Ordinary, and over as soon as the cache has caught up.
           outcomes.conflict++;

@@ -73,8 +73,23 @@ test("another error of the write is thrown, and no effect runs", async () => {
 
 test("an effect that fails ends the pass with its error", async () => {
   const { calls, outcome } = setup({ run: () => Promise.reject(new Error("no")) });
-  await expect(outcome).rejects.toThrow("no");
+  expect(await outcome).toMatchObject({ kind: "retry", error: { message: "no" }, withinMs: 1000 });
   expect(calls).toEqual(["persist Pending > Running"]);
+});
+
+test("with lanes, an effect that fails keeps back only its own lane", async () => {
+  const calls: string[] = [];
+  const { outcome } = setup({
+    step: () => ({ changed: true, status: "Running", effects: ["a bad", "a next", "b fine"] }),
+    lanes: { laneOf: (effect) => effect.split(" ")[0] ?? "", limit: 2 },
+    run: async (effect) => {
+      if (effect === "a bad") throw new Error("no");
+      calls.push(effect);
+    },
+    nextWake: () => done,
+  });
+  expect(await outcome).toEqual({ kind: "retry", error: new Error("no") });
+  expect(calls).toEqual(["b fine"]);
 });
 
 test("a pass that is aborted writes nothing", async () => {

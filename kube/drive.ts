@@ -2,6 +2,7 @@ import type { Outcome } from "#kube/outcome.ts";
 import { done, retry } from "#kube/outcome.ts";
 import type { Clock } from "#kube/ports.ts";
 import { isConflict, isNotFound } from "#kube/transport.ts";
+import { type Lanes, runLanes } from "./lanes.ts";
 
 /** What a pure step made of what was seen. */
 export interface Step<Status, Effect> {
@@ -23,13 +24,15 @@ export interface Drive<Seen, Status, Effect> {
    */
   persist(seen: Seen, status: Status): Promise<void>;
   run(effect: Effect, seen: Seen): Promise<void>;
+  /** Which effects may run side by side; without it they run one after the other, and the first that fails is the last. */
+  readonly lanes?: Lanes<Effect>;
   /** What to wait for in the stored state. */
   nextWake(status: Status, seen: Seen, now: number): Outcome;
 }
 
 /**
  * One pass: gather, step, persist, effects. On a conflict everything computed is thrown away, and the next pass
- * starts from fresh objects. Effects that fail end the pass; it is tried again.
+ * starts from fresh objects. When an effect fails the pass is tried again.
  */
 export async function drive<Seen, Status, Effect>(
   shape: Drive<Seen, Status, Effect>,
@@ -51,10 +54,19 @@ export async function drive<Seen, Status, Effect>(
       throw error;
     }
   }
-  for (const effect of effects) {
-    // Who lost the lease, or stops, leaves the rest to the next holder.
-    if (signal?.aborted) return retry(signal.reason);
-    await shape.run(effect, seen);
+  const lanes = shape.lanes ?? { laneOf: () => "", limit: 1 };
+  let failure: unknown;
+  try {
+    await runLanes(effects, lanes, async (effect) => {
+      // Who lost the lease, or stops, leaves the rest to the next holder.
+      if (!signal?.aborted) await shape.run(effect, seen);
+    });
+  } catch (error) {
+    failure = error;
   }
-  return shape.nextWake(status, seen, now);
+  if (signal?.aborted) return retry(signal.reason);
+  const wake = shape.nextWake(status, seen, now);
+  if (failure === undefined) return wake;
+  // A deadline is kept however often an effect fails.
+  return retry(failure, wake.kind === "after" ? wake.ms : undefined);
 }

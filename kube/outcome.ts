@@ -6,8 +6,8 @@ export type Outcome =
   | { readonly kind: "done" }
   /** Look again in `ms`: a deadline derived from status. Not an error, so no back-off grows. */
   | { readonly kind: "after"; readonly ms: number; readonly why: string }
-  /** Try again with growing back-off; counted. */
-  | { readonly kind: "retry"; readonly error: Error }
+  /** Try again with growing back-off; counted. `withinMs`: something else is due then, however far the back-off has grown. */
+  | { readonly kind: "retry"; readonly error: Error; readonly withinMs?: number }
   /** Will not get better by itself: recorded, not retried until an event comes. */
   | { readonly kind: "fatal"; readonly reason: Reason; readonly message: string };
 
@@ -17,8 +17,15 @@ export const done: Outcome = { kind: "done" };
 /** @param why shown in debug logs, e.g. `timeout of the attempt`. */
 export const after = (ms: number, why: string): Outcome => ({ kind: "after", ms: Math.max(0, ms), why });
 
-/** @param error what was thrown; becomes an Error if it is none. */
-export const retry = (error: unknown): Outcome => ({ kind: "retry", error: asError(error) });
+/**
+ * @param error what was thrown; becomes an Error if it is none
+ * @param withinMs when something else is due, whatever the back-off
+ */
+export const retry = (error: unknown, withinMs?: number): Outcome => ({
+  kind: "retry",
+  error: asError(error),
+  ...(withinMs !== undefined && { withinMs }),
+});
 
 /** @param message for people: what is wrong, and what to do about it. */
 export const fatal = (reason: Reason, message: string): Outcome => ({ kind: "fatal", reason, message });

@@ -88,3 +88,20 @@ test("a Run that is deleted before a blind watch has shown it is no hang: it is 
   expect((await child())?.metadata.uid).toBeDefined();
   expect((await child())?.metadata.uid).not.toBe(first?.metadata.uid);
 });
+
+test("a child that the API server cannot create holds up neither the jobs beside it nor a deadline", async () => {
+  const steps = [{ name: "test", run: "true" }];
+  const ids = Array.from({ length: 8 }, (_, index) => `job${index}`);
+  plane.api.faults.onRequest = (request) =>
+    isCreation(request, runs) && (request.body as Run).metadata.name.startsWith("wide-job0-")
+      ? { kind: "internal" }
+      : undefined;
+  await plane.create(workflowRuns, {
+    metadata: { name: "wide", namespace },
+    spec: { timeout: "90s", jobs: Object.fromEntries(ids.map((id) => [id, { "runs-on": "bash", steps }])) },
+  });
+  const begun = plane.clock.now();
+  await plane.until(async () => (await plane.client.of(runs).list({ namespace })).items.length === ids.length - 1, 500);
+  await plane.until(async () => (await plane.find(workflowRuns, "wide"))?.status?.phase === "Stopping");
+  expect(plane.clock.now() - begun).toBeLessThan(91_000);
+});

@@ -11,6 +11,7 @@ import { tellTrouble, workflowTrouble } from "#controllers/trouble.ts";
 import { type Controller, createController } from "#kube/controller.ts";
 import { drive } from "#kube/drive.ts";
 import type { Informer } from "#kube/informer.ts";
+import { runLanes } from "#kube/lanes.ts";
 import { orNothing } from "#kube/or-nothing.ts";
 import { after, done, type Outcome } from "#kube/outcome.ts";
 import type { ResourceClient } from "#kube/resource.ts";
@@ -49,6 +50,12 @@ interface Memory {
  */
 const wideJobs = 8;
 const gatheringMs = 100;
+
+/**
+ * Requests for children of one run at a time. Jobs do not wait for each other's: one whose child the API server does not take
+ * holds up nobody else. As many as the clients keep connections to the API server.
+ */
+const effectsAtOnce = 16;
 
 /** Walks every WorkflowRun through its graph. It is the only writer of WorkflowRun status. */
 export function createWorkflowRunController(
@@ -116,6 +123,10 @@ export function createWorkflowRunController(
           tellTrouble(deps.recorder, workflowRuns, run, workflowTrouble(run.status, status));
         },
         run: (effect, seen) => (effect.type === "followUp" ? follow(seen, effect.status) : perform(effect, seen)),
+        lanes: {
+          laneOf: (effect) => (effect.type === "followUp" ? effect.type : `job ${effect.job}`),
+          limit: effectsAtOnce,
+        },
         nextWake,
       },
       clock,
@@ -282,14 +293,19 @@ export function createWorkflowRunController(
 
   async function follow(seen: Seen, status: WorkflowRunStatus): Promise<void> {
     const { abandoned, unneeded } = followUps(seen, status);
-    for (const run of abandoned) await cancel(run, seen);
     const spec = { ttlSecondsAfterUnused: settings.workspaceTtlSeconds };
-    for (const workspace of unneeded) {
-      await patchChild(workspaceClient, informers.workspaces, workspace, {
-        metadata: { uid: workspace.metadata.uid },
-        spec,
-      });
-    }
+    const tasks = [
+      ...abandoned.map((run) => ({ name: run.metadata.name, do: () => cancel(run, seen) })),
+      ...unneeded.map((workspace) => ({
+        name: workspace.metadata.name,
+        do: () =>
+          patchChild(workspaceClient, informers.workspaces, workspace, {
+            metadata: { uid: workspace.metadata.uid },
+            spec,
+          }),
+      })),
+    ];
+    await runLanes(tasks, { laneOf: ({ name }) => name, limit: effectsAtOnce }, (task) => task.do());
   }
 
   function nextWake(status: WorkflowRunStatus, seen: Seen, now: number): Outcome {
