@@ -195,7 +195,7 @@ export function createAgent(deps: AgentDeps, onReady: (ready: boolean) => void =
       known.delete(key);
     }
     for (const { runUid, attempt } of known.values()) void endStray({ runUid, attempt });
-    await removeStrayFiles(deps, (uid) => runners.has(uid), life.signal);
+    void removeStrayFiles(deps, (uid) => runners.has(uid), life.signal);
   }
 
   /** Goes on with a Run that an earlier process of ours has claimed. */

@@ -94,20 +94,27 @@ test("an agent that starts removes what ended Runs left, and nothing of a Run th
   expect(await world.untilOver("next")).toMatchObject({ phase: "Succeeded" });
   expect(await world.files.stat(`/workspace/runs/${other.metadata.uid}`)).toBeDefined();
   expect(await world.files.stat(`/workspace/.kruntimes/runs/${other.metadata.uid}/1`)).toBeDefined();
+  // Nobody else would remove them, had they been left by an earlier attempt in this Pod.
+  await world.move("other", { type: "SUCCEED", exitCode: 0, now: world.clock.now() });
+  await world.until(async () => (await world.files.stat(`/workspace/runs/${other.metadata.uid}`)) === undefined);
+  expect(await world.files.stat(`/workspace/.kruntimes/runs/${other.metadata.uid}`)).toBeUndefined();
 });
 
-test("files that cannot be removed at the start do not keep the agent from its work", async () => {
+test("files that cannot be removed at the start do not keep the agent from its work, and go as soon as they can", async () => {
   make();
   const old = await world.createRun("old");
   await world.move("old", { type: "CANCEL", message: "over", now: 0 });
   await world.files.makeDirectory(`/workspace/runs/${old.metadata.uid}`);
   const remove = world.files.remove.bind(world.files);
+  let isSick = true;
   world.files.remove = (path) =>
-    path.endsWith(old.metadata.uid ?? "") ? Promise.reject(new Error("input/output error")) : remove(path);
+    isSick && path.endsWith(old.metadata.uid ?? "") ? Promise.reject(new Error("input/output error")) : remove(path);
   world.start();
   await world.createRun("next");
   await world.assign("next");
   expect(await world.untilOver("next")).toMatchObject({ phase: "Succeeded" });
+  isSick = false;
+  await world.until(async () => (await world.files.stat(`/workspace/runs/${old.metadata.uid}`)) === undefined);
 });
 
 test("a claim that is stored after its agent died is found by the next one, however late", async () => {

@@ -170,7 +170,7 @@ function strayPrograms(world: World, machine: PodFacts): string[] {
   });
 }
 
-/** On a living Pod there are the files of workspaces that are bound to it, and of no Run that is over. */
+/** On a living Pod there are the files of workspaces that are bound to it, and of Runs that wait; of none that is over. */
 async function strayFiles(world: World, machine: PodFacts): Promise<string[]> {
   const pod = world.objects(pods).find(({ metadata }) => metadata.uid === machine.uid);
   if (pod === undefined) return [`Pod ${machine.name} is gone, its directory is not`];
@@ -179,12 +179,20 @@ async function strayFiles(world: World, machine: PodFacts): Promise<string[]> {
     const found = await machine.files.list(`${machine.files.root}/${path}`, 10_000).catch(() => []);
     return found.map(({ name }) => name);
   };
+  const waiting = new Set(
+    world
+      .objects(runs)
+      .filter(({ status }) => (status?.phase ?? "Pending") === "Pending")
+      .map(({ metadata }) => metadata.uid),
+  );
   const ofRuns = [...(await list("runs")), ...(await list(".kruntimes/runs"))];
   const ofWorkspaces = (await list("persistent")).filter(
     (name) => world.object(persistentWorkspaces, name)?.status?.boundPodUID !== machine.uid,
   );
   return [
-    ...ofRuns.map((uid) => `files of Run ${world.runOf(uid)?.metadata.name} are left on ${machine.name}`),
+    ...ofRuns
+      .filter((uid) => !waiting.has(uid))
+      .map((uid) => `files of Run ${world.runOf(uid)?.metadata.name} are left on ${machine.name}`),
     ...ofWorkspaces.map((name) => `files of workspace ${name} are left on ${machine.name}`),
   ];
 }
