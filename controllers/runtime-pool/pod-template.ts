@@ -13,6 +13,8 @@ export interface PoolSettings {
   readonly image: string;
   /** UID of Namespace kube-system: marks the artifacts of this cluster. */
   readonly clusterUid: string;
+  /** Milliseconds between two sweeps of a Runtime's artifacts; the agent knows the default. */
+  readonly sweepIntervalMs?: number;
   /** Absent for a local cluster. */
   readonly cluster?: ClusterSettings;
 }
@@ -108,6 +110,7 @@ function agent(runtime: Runtime, settings: PoolSettings): Container {
     args: [
       "agent",
       `--runtime=${runtime.metadata.name}`,
+      `--runtime-uid=${runtime.metadata.uid}`,
       `--socket=${socket}`,
       `--workspace-root=${podPaths.workspace}`,
       `--capacity=${stableJson(capacityOf(runtime.spec) ?? {})}`,
@@ -119,6 +122,7 @@ function agent(runtime: Runtime, settings: PoolSettings): Container {
             `--artifact-root=${podPaths.artifactStore}`,
             `--artifact-claim=${claim}`,
             `--artifact-port=${podPorts.artifacts}`,
+            ...(settings.sweepIntervalMs === undefined ? [] : [`--sweep-interval=${settings.sweepIntervalMs}ms`]),
           ]),
       ...(cluster ? agentOnCluster.args : []),
     ],

@@ -7,6 +7,7 @@ import { createInformer } from "#kube/informer.ts";
 import { done } from "#kube/outcome.ts";
 import { sleep } from "#kube/ports.ts";
 import { resumption } from "#machines/attempt.ts";
+import type { ArtifactStore } from "#runtime/artifacts/store.ts";
 import { type ExecutionSummary, executionKey } from "#runtime/executor-client.ts";
 import { AttemptRunner, type RunnerContext } from "./attempt-runner.ts";
 import { fits } from "./capacity.ts";
@@ -14,6 +15,7 @@ import type { AgentDeps } from "./deps.ts";
 import { forgetAttempt, killAttempt } from "./execute.ts";
 import { Semaphore } from "./semaphore.ts";
 import { removeStrayFiles } from "./stray-files.ts";
+import { runSweeper } from "./sweeper.ts";
 import { Workspaces } from "./workspaces.ts";
 
 /** Clones and transfers at a time in one Pod: enough to fill a network, few enough to leave room for the programs. */
@@ -46,7 +48,7 @@ export interface Agent {
  * @param onReady called when readiness changes
  */
 export function createAgent(deps: AgentDeps, onReady: (ready: boolean) => void = () => {}): Agent {
-  const { client, clock, random, logger, self, executor } = deps;
+  const { client, clock, random, logger, self, executor, store } = deps;
   const life = new AbortController();
   const runners = new Map<string, AttemptRunner>();
   /** Assignments that are over, by Run UID, until the watch has caught up with our own report. */
@@ -265,6 +267,12 @@ export function createAgent(deps: AgentDeps, onReady: (ready: boolean) => void =
     }
   }
 
+  async function sweep(store: ArtifactStore): Promise<void> {
+    const { pod, namespace, runtime, runtimeUid } = self;
+    const of = { namespace, pod, runtime: { name: runtime, uid: runtimeUid }, intervalMs: deps.sweepIntervalMs };
+    await runSweeper({ client, clock, random, logger, store, ...of }, life.signal);
+  }
+
   function setReady(next: boolean): void {
     if (ready === next || life.signal.aborted) return;
     ready = next;
@@ -287,6 +295,7 @@ export function createAgent(deps: AgentDeps, onReady: (ready: boolean) => void =
       for (const run of runInformer.values()) consider(run);
       cleaner.start(life.signal);
       void watchHealth();
+      if (store !== undefined) void sweep(store);
     },
     async drain(timeoutMs) {
       draining = true;

@@ -17,6 +17,7 @@ export interface AgentIdentity {
   readonly namespace: string;
   /** Name of the Runtime. */
   readonly runtime: string;
+  readonly runtimeUid: string;
   /** Logical capacity of the Pod. */
   readonly capacity: Amounts;
 }
@@ -36,6 +37,8 @@ export interface AgentDeps {
   readonly self: AgentIdentity;
   readonly logLimits: LogLimits;
   readonly artifactLimits: ArtifactLimits;
+  /** Milliseconds between two sweeps of the store; see `sweeper.ts`. */
+  readonly sweepIntervalMs: number;
 }
 
 /** Slow work is bounded for the whole Pod, so that many Runs at once do not exhaust it; none of it delays a claim. */

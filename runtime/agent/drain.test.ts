@@ -9,7 +9,7 @@ import { VirtualClock } from "#kube/virtual-clock.ts";
 import { createDrain } from "./drain.ts";
 
 const drainMs = 60_000;
-const self = { pod: "p", podUid: "", namespace: "n", runtime: "bash", capacity: { runs: 1 } };
+const self = { pod: "p", podUid: "", namespace: "n", runtime: "bash", runtimeUid: "r", capacity: { runs: 1 } };
 
 async function arrange(change: { deleted?: boolean; namespaceDeleted?: boolean; otherUid?: boolean } = {}) {
   const clock = new VirtualClock();

@@ -4,6 +4,7 @@ import { parseFlags } from "./flags.ts";
 const env = { POD_NAME: "p", POD_UID: "u", POD_NAMESPACE: "n" };
 const flags = {
   runtime: "bash",
+  "runtime-uid": "r",
   socket: "/socket/executor.sock",
   "workspace-root": "/workspace",
   capacity: '{"runs":2}',

@@ -5,6 +5,9 @@ import { parseStrings, portFlag, UsageError } from "#kube/process/flags.ts";
 import { type ArtifactAddress, artifactAddress } from "./artifact-address.ts";
 import type { AgentIdentity } from "./deps.ts";
 
+/** An hour. */
+export const defaultSweepIntervalMs = 3_600_000;
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface AgentFlags {
@@ -13,6 +16,7 @@ export interface AgentFlags {
   readonly socket: string;
   readonly workspaceRoot: string;
   readonly drainMs: number;
+  readonly sweepIntervalMs: number;
   readonly clusterUid: string;
   /** Absent when the Runtime has no artifactStore. */
   readonly artifactRoot: string | undefined;
@@ -25,10 +29,12 @@ export interface AgentFlags {
 
 const flagNames = [
   "runtime",
+  "runtime-uid",
   "socket",
   "workspace-root",
   "capacity",
   "drain-timeout",
+  "sweep-interval",
   "cluster-uid",
   "artifact-root",
   "artifact-claim",
@@ -44,7 +50,8 @@ export function parseFlags(args: readonly string[], env: Environment): AgentFlag
   return {
     socket: flag("socket"),
     workspaceRoot: flag("workspace-root"),
-    drainMs: duration(values["drain-timeout"]),
+    drainMs: duration("drain-timeout", values["drain-timeout"]) ?? defaultDrainMs,
+    sweepIntervalMs: duration("sweep-interval", values["sweep-interval"]) ?? defaultSweepIntervalMs,
     clusterUid: flag("cluster-uid"),
     artifactRoot: values["artifact-root"],
     artifactClaim: values["artifact-claim"],
@@ -55,15 +62,16 @@ export function parseFlags(args: readonly string[], env: Environment): AgentFlag
       podUid: variable(env, "POD_UID"),
       namespace: variable(env, "POD_NAMESPACE"),
       runtime: flag("runtime"),
+      runtimeUid: flag("runtime-uid"),
       capacity: capacity(flag("capacity")),
     },
   };
 }
 
-function duration(text: string | undefined): number {
-  if (text === undefined) return defaultDrainMs;
+function duration(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
   const ms = parseDuration(text);
-  if (ms === undefined) throw new UsageError("agent", `--drain-timeout=${text} is no duration; write for example 5m`);
+  if (ms === undefined) throw new UsageError("agent", `--${name}=${text} is no duration; write for example 5m`);
   return ms;
 }
 

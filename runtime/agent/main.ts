@@ -50,6 +50,7 @@ export async function main(args: readonly string[]): Promise<void> {
       self: flags.self,
       logLimits: defaultLogLimits,
       artifactLimits: defaultArtifactLimits,
+      sweepIntervalMs: flags.sweepIntervalMs,
     },
     (ready) => process.send?.({ ready }),
   );

@@ -1,3 +1,4 @@
+import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
 import { ArtifactInvalidError, type ArtifactTarget } from "#runtime/artifacts/store.ts";
 import { checkArtifactName } from "#runtime/files/paths.ts";
 
@@ -31,4 +32,11 @@ export function parseArtifactPath(path: string): ArtifactTarget {
   const violation = checkArtifactName(name);
   if (violation !== undefined) throw new ArtifactInvalidError(`"${path}": ${violation.message}`);
   return { runUid, name };
+}
+
+const storedAt = /(?:^|\/)runs\/([^/]+)\/artifacts\/[^/]+$/;
+
+/** UID of the Run whose artifact a reference points to, in whatever store; undefined when it points nowhere. */
+export function runUidOf({ location }: Pick<ArtifactRef, "location">): string | undefined {
+  return storedAt.exec(location.filesystem?.path ?? location.s3?.key ?? "")?.[1];
 }

@@ -128,6 +128,7 @@ export class SimNode {
         self: flags.self,
         logLimits: defaultLogLimits,
         artifactLimits: defaultArtifactLimits,
+        sweepIntervalMs: flags.sweepIntervalMs,
       },
       (ready) => {
         if (life.alive) request.onMessage({ ready });

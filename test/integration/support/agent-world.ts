@@ -47,11 +47,12 @@ export class AgentWorld {
   /** What the program of a Run does, by the name of the Run. */
   readonly programs = new Map<string, (attempt: number) => SimulatedProgram>();
   watcher: Watcher = () => {};
-  /** Asked before each such call: what the call waits for, if it is to wait. */
-  hold: (point: string) => Promise<void> | undefined = () => undefined;
+  /** Asked before each such call: what the call waits for, if it is to wait; it fails as that does. */
+  hold: (point: string, args: readonly unknown[]) => Promise<void> | undefined = () => undefined;
   /** The Pod whose agent is started next. */
   identity = pod;
   hasStore = true;
+  runtimeUid = "runtime-uid";
   agent: Agent | undefined;
   #alive = { yes: false };
 
@@ -91,9 +92,17 @@ export class AgentWorld {
       store: this.hasStore ? guarded("store", this.store) : undefined,
       git: { fetch: () => Promise.reject(new Error("no git here")) },
       sink: guarded("sink", this.sink),
-      self: { pod: this.identity.name, podUid: this.identity.uid, namespace, runtime: "bash", capacity: { runs: 4 } },
+      self: {
+        pod: this.identity.name,
+        podUid: this.identity.uid,
+        namespace,
+        runtime: "bash",
+        runtimeUid: this.runtimeUid,
+        capacity: { runs: 4 },
+      },
       logLimits: defaultLogLimits,
       artifactLimits: defaultArtifactLimits,
+      sweepIntervalMs: 3_600_000,
     });
     void this.agent.start().catch(() => {}); // a crash during the start
   }
@@ -112,11 +121,13 @@ export class AgentWorld {
       get: (target, key) => {
         const member: unknown = Reflect.get(target, key, target);
         if (typeof member !== "function" || typeof key !== "string") return member;
+        // Yields one thing after the other, in between the agent makes other calls.
+        if (name === "store" && key === "list") return member.bind(target);
         return async (...args: unknown[]) => {
           const point = `${name}.${key}${key === "request" ? ` ${(args[0] as { method: string }).method}` : ""}`;
           if (!alive.yes) throw dead();
           this.watcher(point, "before");
-          const hold = this.hold(point);
+          const hold = this.hold(point, args);
           if (hold !== undefined) await hold;
           if (!alive.yes) throw dead();
           const result: unknown = await Reflect.apply(member, target, args);
