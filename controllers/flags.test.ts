@@ -9,6 +9,7 @@ test("what is not said has a default", () => {
     component: { port: 8080, leaderElect: true, namespace: "platform", logLevel: "info" },
     pool: {
       image: "example.com/kruntimes:1",
+      sweepIntervalMs: 3_600_000,
       cluster: {
         imagePullPolicy: undefined,
         imagePullSecrets: [],
@@ -27,8 +28,10 @@ test("everything can be said", () => {
     "--image-pull-secrets=a,b",
     '--agent-resources={"limits":{"cpu":"1"}}',
     "--workspace-ttl=90s",
+    "--artifact-sweep-interval=10m",
   ];
   const { pool, workspaceTtlSeconds } = parseFlags(args, env);
+  expect(pool.sweepIntervalMs).toBe(600_000);
   expect(pool.cluster).toEqual({
     imagePullPolicy: "Never",
     imagePullSecrets: ["a", "b"],

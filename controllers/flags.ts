@@ -12,7 +12,12 @@ import type { ClusterSettings } from "./runtime-pool/index.ts";
 
 export interface ControllerFlags {
   readonly component: ComponentFlags;
-  readonly pool: { readonly image: string; readonly cluster: ClusterSettings };
+  readonly pool: {
+    readonly image: string;
+    /** Milliseconds between two sweeps of the artifacts of a Runtime. */
+    readonly sweepIntervalMs: number;
+    readonly cluster: ClusterSettings;
+  };
   /** TTL that the workspace of a job gets when the job is over, in seconds. */
   readonly workspaceTtlSeconds: number;
 }
@@ -35,6 +40,7 @@ export function parseFlags(
     "agent-role",
     "agent-resources",
     "workspace-ttl",
+    "artifact-sweep-interval",
   ] as const;
   const values = parseStrings(component, names, args);
   const pullPolicy = values["image-pull-policy"];
@@ -42,6 +48,7 @@ export function parseFlags(
     component: componentFlags(component, values, env),
     pool: {
       image: neededFlag(component, "image", values.image),
+      sweepIntervalMs: milliseconds("artifact-sweep-interval", values["artifact-sweep-interval"] ?? "1h"),
       cluster: {
         imagePullPolicy:
           pullPolicy === undefined
@@ -52,7 +59,7 @@ export function parseFlags(
         agentResources: resources("agent-resources", values["agent-resources"]),
       },
     },
-    workspaceTtlSeconds: seconds("workspace-ttl", values["workspace-ttl"] ?? "1h"),
+    workspaceTtlSeconds: Math.ceil(milliseconds("workspace-ttl", values["workspace-ttl"] ?? "1h") / 1000),
   };
 }
 
@@ -79,8 +86,8 @@ function isResources(value: unknown): value is ClusterSettings["agentResources"]
   );
 }
 
-function seconds(name: string, text: string): number {
+function milliseconds(name: string, text: string): number {
   const ms = parseDuration(text);
   if (ms === undefined) throw new UsageError(component, `--${name}=${text} is no duration; write 30m or 1h`);
-  return Math.ceil(ms / 1000);
+  return ms;
 }

@@ -21,9 +21,8 @@ export async function main(args: readonly string[]): Promise<void> {
     async work({ signal, started, showMetrics, ...deps }) {
       // Its UID stands for the cluster: it marks the artifacts of the cluster in a store that others may share.
       const system = await deps.client.of(namespaces).get({ name: "kube-system" }, signal);
-      const { cluster, image } = flags.pool;
       const controllers = createControllers(deps, {
-        pool: { image, clusterUid: system.metadata.uid ?? "", cluster },
+        pool: { ...flags.pool, clusterUid: system.metadata.uid ?? "" },
         workflow: { workspaceTtlSeconds: flags.workspaceTtlSeconds },
       });
       showMetrics(() => controllerExposition(controllers.all));
