@@ -122,6 +122,7 @@ const workflow = {
     "Give both Runtimes the same artifactStore.",
   ],
   ExpressionFailed: ["An expression has no value.", "The message names the expression and the missing member."],
+  ConditionNotMet: ["Its `if` did not hold when it was its turn.", "Nothing; or correct the expression."],
   NeedsNotSucceeded: ["A job that this one needs did not succeed.", "Look at the job that failed first."],
   ChildDeleted: ["A child object was deleted before it ended.", "Start the run again."],
   NameCollision: [

@@ -9,8 +9,15 @@ const jobs = (...phases: JobStatus["phase"][]): JobStatus[] => phases.map((phase
 const stepSums: Record<string, { of: StepStatus[]; want: ReturnType<typeof sumOfSteps> }> = {
   "a job whose steps all succeeded succeeds": { of: steps("Succeeded", "Succeeded"), want: "Succeeded" },
   "a skipped step is no failure": { of: steps("Succeeded", "Skipped"), want: "Succeeded" },
-  "a bad step fails the job although others wait": { of: steps("Failed", "Waiting"), want: "Failed" },
-  "a bad step fails the job only when nothing is at work": { of: steps("Failed", "Running"), want: "Open" },
+  "a bad step fails the job only when all have ended": { of: steps("Failed", "Waiting"), want: "Open" },
+  "a bad step fails the job although one that cleaned up succeeded": {
+    of: steps("Failed", "Succeeded"),
+    want: "Failed",
+  },
+  "a failure that is passed over fails no job": {
+    of: [{ name: "s1", phase: "Failed", continued: true }],
+    want: "Succeeded",
+  },
   "a job with a step at work is open": { of: steps("Succeeded", "Running"), want: "Open" },
   "a job with a step to come is open": { of: steps("Succeeded", "Waiting"), want: "Open" },
   "a cancelled step is a bad one": { of: steps("Cancelled"), want: "Failed" },
@@ -40,9 +47,9 @@ const turns: Record<string, { job: JobStatus; want: string | undefined }> = {
     job: { phase: "Running", steps: steps("Running", "Waiting") },
     want: undefined,
   },
-  "no step has its turn after a bad one": {
+  "after a bad step the next one has its turn, be it to be skipped": {
     job: { phase: "Running", steps: steps("Failed", "Waiting") },
-    want: undefined,
+    want: "s2",
   },
   "no step has its turn in a job that waits for a place": {
     job: { phase: "Queued", steps: steps("Waiting") },

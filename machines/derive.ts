@@ -12,30 +12,32 @@ export function isActive(member: { readonly phase: StepStatus["phase"] | JobStat
   return member.phase === "Running" || member.phase === "Suspended" || member.phase === "Stopping";
 }
 
-/** A step or job that ended without doing what it was there for. */
-export function isBad(member: { readonly phase: StepStatus["phase"] | JobStatus["phase"] }): boolean {
-  return member.phase === "Failed" || member.phase === "Cancelled";
+/** A step or job that ended without doing what it was there for, where that counts. */
+export function isBad(member: Pick<StepStatus | JobStatus, "phase" | "continued">): boolean {
+  return member.phase === "Cancelled" || (member.phase === "Failed" && member.continued !== true);
 }
 
 /** What the members of a group amount to: `Open` as long as something is at work or still to be started. */
 export type Sum = "Open" | "Succeeded" | "Failed";
 
-/** Steps follow one another: the first bad one decides, once nothing is at work any more. */
+/** After a bad step come those that clean up, and the others are skipped by their conditions: all must have ended. */
 export function sumOfSteps(steps: readonly StepStatus[]): Sum {
-  if (steps.some(isActive)) return "Open";
-  if (steps.some(isBad)) return "Failed";
-  return steps.every((step) => hasEnded(step.phase)) ? "Succeeded" : "Open";
+  return sum(steps);
 }
 
 /** Jobs are independent: the run goes on with the others after one failed, so all must have ended. */
 export function sumOfJobs(jobs: readonly JobStatus[]): Sum {
-  if (!jobs.every((job) => hasEnded(job.phase))) return "Open";
-  return jobs.some(isBad) ? "Failed" : "Succeeded";
+  return sum(jobs);
 }
 
-/** Whether another step of the job must still be started and none is at work: from then on it needs its workspace. */
+function sum(members: readonly (StepStatus | JobStatus)[]): Sum {
+  if (!members.every((member) => hasEnded(member.phase))) return "Open";
+  return members.some(isBad) ? "Failed" : "Succeeded";
+}
+
+/** Whether another step of the job may still have to be started and none is at work: from then on it needs its workspace. */
 export function mustStartAnother(steps: readonly StepStatus[]): boolean {
-  return !steps.some(isActive) && !steps.some(isBad) && steps.some((step) => step.phase === "Waiting");
+  return !steps.some(isActive) && steps.some((step) => step.phase === "Waiting");
 }
 
 /** Whether no step has ended. */
@@ -43,7 +45,7 @@ export function noStepEnded(steps: readonly StepStatus[]): boolean {
   return !steps.some((step) => hasEnded(step.phase));
 }
 
-/** The step whose turn it is: the job runs, the steps before it ended well, none is at work. */
+/** The step whose turn it is, to run or to be skipped: the job runs, and all steps before it have ended. */
 export function nextStep(job: JobStatus): StepStatus | undefined {
   const steps = job.steps ?? [];
   return job.phase === "Running" && mustStartAnother(steps)

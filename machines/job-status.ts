@@ -18,17 +18,26 @@ export const cancelReasons = ["TimedOut"] as const satisfies readonly Reason[];
 export type CancelReason = (typeof cancelReasons)[number];
 
 /** Why a job never runs. */
-export const jobSkipReasons = ["NeedsNotSucceeded", ...cancelReasons] as const satisfies readonly Reason[];
+export const jobSkipReasons = [
+  "ConditionNotMet",
+  "NeedsNotSucceeded",
+  ...cancelReasons,
+] as const satisfies readonly Reason[];
 export type JobSkipReason = (typeof jobSkipReasons)[number];
 
 /** Why outputs of a job or a workflow that did its work cannot be recorded. */
 export const outputsFailedReasons = ["ExpressionFailed", "OutputsTooLarge"] as const satisfies readonly Reason[];
 export type OutputsFailedReason = (typeof outputsFailedReasons)[number];
 
-interface Why<R extends Reason> {
+/** When something ends, and whether its failure is none for the run. */
+interface End {
+  readonly now: number;
+  readonly continued?: boolean;
+}
+
+interface Why<R extends Reason> extends End {
   readonly reason: R;
   readonly message: string;
-  readonly now: number;
 }
 
 interface Steps {
@@ -91,13 +100,13 @@ export function outputsFailed(fields: JobFields, why: Why<OutputsFailedReason>):
 }
 
 /** The end that a step brought about. */
-export function failByStep(fields: JobFields, now: number): JobFields {
+export function failByStep(fields: JobFields, when: End): JobFields {
   const bad = fields.steps?.find(isBad);
   const cause = [bad?.reason, bad?.message && firstLine(bad.message)].filter(Boolean).join(": ");
   return end(fields, {
     reason: reasonOf(bad?.reason),
     message: `step ${bad?.name} did not succeed${cause === "" ? "" : ` (${cause})`}`,
-    now,
+    ...when,
   });
 }
 
@@ -107,9 +116,9 @@ export function stop(fields: JobFields, why: { reason: SkipReason; message: stri
 }
 
 /** Has ended: the reason is the one that stands there since. */
-export function stopped(fields: JobFields, now: number): JobFields {
+export function stopped(fields: JobFields, when: End): JobFields {
   const reason = skipReasons.find((each) => each === fields.reason) ?? "StepFailed";
-  return end(fields, { reason, message: fields.message ?? "", now });
+  return end(fields, { reason, message: fields.message ?? "", ...when });
 }
 
 /** Whether it was the workflow that wanted the job to end. */
@@ -127,8 +136,15 @@ function reasonOf(step: string | undefined): SkipReason {
   return (["WorkspaceLost", ...cannotStartReasons] as const).find((reason) => reason === step) ?? "StepFailed";
 }
 
-function close(fields: JobFields, { reason, message, now }: Why<SkipReason | OutputsFailedReason>): JobFields {
-  return { ...fields, reason, message: clip(message), completionTime: timestamp(now) };
+function close(fields: JobFields, why: Why<SkipReason | OutputsFailedReason>): JobFields {
+  const { reason, message, now, continued = false } = why;
+  return {
+    ...fields,
+    reason,
+    message: clip(message),
+    completionTime: timestamp(now),
+    ...(continued && { continued: true }),
+  };
 }
 
 /** Steps whose turn has not come get their end from their own machine. */

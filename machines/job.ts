@@ -7,12 +7,15 @@ import type { TransitionMeta } from "./lib/meta.ts";
 import { checkStatus } from "./lib/persist.ts";
 import { type CannotStartReason, cannotStartReasons, hasNamesLeft } from "./step-status.ts";
 
-/** `now` is milliseconds since the epoch everywhere; the workflow-run controller fires every event. */
+/**
+ * `now` is milliseconds since the epoch everywhere; the workflow-run controller fires every event. `continued` means: should it fail
+ * now, that is no failure of the run, by its `continue-on-error`.
+ */
 export type JobEvent =
-  /** Every job that it needs succeeded; `steps` are the names of its steps in order. */
+  /** Every job that it needs ended, and its `if` holds; `steps` are the names of its steps in order. */
   | { type: "READY"; steps: readonly string[]; now: number }
   /** It is due, and an expression or an artifact that it needs has no value. */
-  | { type: "CANNOT_START"; reason: CannotStartReason; message: string; now: number }
+  | { type: "CANNOT_START"; reason: CannotStartReason; message: string; continued?: boolean; now: number }
   /** It will never run. */
   | { type: "SKIP"; reason: moves.JobSkipReason; message: string; now: number }
   /** There is a place for it under `spec.parallelism`. */
@@ -21,14 +24,14 @@ export type JobEvent =
   | { type: "STEPS"; steps: StepStatus[]; artifacts?: readonly ArtifactRef[] }
   /** Derived: every step ended well (see derive.ts); `outputs` are the job's own. */
   | { type: "STEPS_SUCCEEDED"; outputs?: Record<string, string>; now: number }
-  /** Derived: a step ended badly and none is at work. */
-  | { type: "STEP_FAILED"; now: number }
+  /** Derived: every step ended, not all of them well. */
+  | { type: "STEP_FAILED"; continued?: boolean; now: number }
   /** Derived: it is stopping and no step is at work any more. */
-  | { type: "STEPS_ENDED"; now: number }
+  | { type: "STEPS_ENDED"; continued?: boolean; now: number }
   /** Every step ended well, but an output of the job has no value or does not fit. */
-  | { type: "OUTPUTS_FAILED"; reason: moves.OutputsFailedReason; message: string; now: number }
+  | { type: "OUTPUTS_FAILED"; reason: moves.OutputsFailedReason; message: string; continued?: boolean; now: number }
   /** Its workspace is lost although a step has already used it. */
-  | { type: "WORKSPACE_LOST"; message: string; now: number }
+  | { type: "WORKSPACE_LOST"; message: string; continued?: boolean; now: number }
   /** Its workspace was lost before any step was claimed. */
   | { type: "REPLACE_WORKSPACE"; message: string; now: number }
   /** The workspace was ordered and does not exist, as a live read has confirmed; no step was claimed. */
@@ -96,7 +99,7 @@ export const jobMachine = setup({
   initial: "Waiting",
   states: {
     Waiting: {
-      description: "Jobs that it needs have not succeeded yet.",
+      description: "Jobs that it needs have not ended yet.",
       on: {
         READY: {
           target: "Queued",
@@ -116,7 +119,7 @@ export const jobMachine = setup({
         SKIP: {
           target: "Skipped",
           actions: assign(({ context, event }) => ({ status: moves.end(context.status, event) })),
-          description: "A job that it needs did not succeed, or the workflow ends.",
+          description: "Its `if` does not hold, a job that it needs did not succeed, or the workflow ends.",
           meta: { writer: "controller", reason: moves.jobSkipReasons },
         },
       },
@@ -202,12 +205,9 @@ export const jobMachine = setup({
         STEP_FAILED: {
           guard: "aStepFailed",
           target: "Failed",
-          actions: assign(({ context, event }) => ({ status: moves.failByStep(context.status, event.now) })),
-          description: "A step ended badly; the steps after it are skipped.",
-          meta: {
-            writer: "controller",
-            reason: ["StepFailed", "WorkspaceLost", ...cannotStartReasons],
-          },
+          actions: assign(({ context, event }) => ({ status: moves.failByStep(context.status, event) })),
+          description: "Every step ended, not all of them well.",
+          meta: { writer: "controller", reason: ["StepFailed", "WorkspaceLost", ...cannotStartReasons] },
         },
         OUTPUTS_FAILED: {
           guard: "everyStepSucceeded",
@@ -333,14 +333,14 @@ export const jobMachine = setup({
           {
             guard: "endedAsAsked",
             target: "Cancelled",
-            actions: assign(({ context, event }) => ({ status: moves.stopped(context.status, event.now) })),
+            actions: assign(({ context, event }) => ({ status: moves.stopped(context.status, { now: event.now }) })),
             description: "No step is at work any more, as the workflow wanted; those that never started are skipped.",
             meta: { writer: "controller", reason: moves.cancelReasons },
           },
           {
             guard: "noStepIsActive",
             target: "Failed",
-            actions: assign(({ context, event }) => ({ status: moves.stopped(context.status, event.now) })),
+            actions: assign(({ context, event }) => ({ status: moves.stopped(context.status, event) })),
             description: "No step is at work any more in a job that could not go on.",
             meta: { writer: "controller", reason: ["NameCollision", "ChildRefused", "WorkspaceLost"] },
           },

@@ -18,6 +18,7 @@ export type CannotStartReason = (typeof cannotStartReasons)[number];
 
 /** Why a step will never be started. */
 export const skipReasons = [
+  "ConditionNotMet",
   "StepFailed",
   "NeedsNotSucceeded",
   "WorkspaceLost",
@@ -81,8 +82,16 @@ export function succeed(fields: StepFields, end: RunEnd & { outputs?: Record<str
   };
 }
 
-export function fail(fields: StepFields, end: RunEnd & { reason: Reason; message: string }): StepFields {
-  return { ...ended(fields, end), reason: end.reason, message: clip(end.message) };
+export function fail(
+  fields: StepFields,
+  end: RunEnd & { reason: Reason; message: string; continued?: boolean },
+): StepFields {
+  return {
+    ...ended(fields, end),
+    reason: end.reason,
+    message: clip(end.message),
+    ...(end.continued === true && { continued: true }),
+  };
 }
 
 export function cancel(fields: StepFields, end: RunEnd & { message: string }): StepFields {

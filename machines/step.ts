@@ -19,7 +19,8 @@ export type StepEvent =
   /** The Run exists and has not ended; with a reason when it waits for something (its own `status.reason`). */
   | { type: "RUN_SEEN"; startTime: string; reason?: string; message?: string }
   | ({ type: "RUN_SUCCEEDED"; outputs?: Record<string, string> } & moves.RunEnd)
-  | ({ type: "RUN_FAILED"; reason: moves.RunFailedReason; message: string } & moves.RunEnd)
+  /** `continued`: by its `continue-on-error` that is no failure of the job. */
+  | ({ type: "RUN_FAILED"; reason: moves.RunFailedReason; message: string; continued?: boolean } & moves.RunEnd)
   | ({ type: "RUN_CANCELLED"; message: string } & moves.RunEnd)
   /** There is no such Run: a live read has confirmed it. */
   | { type: "RUN_MISSING"; now: number }
@@ -110,7 +111,7 @@ export const stepMachine = setup({
         SKIP: {
           target: "Skipped",
           actions: assign(({ context, event }) => ({ status: moves.skip(context.status, event) })),
-          description: "Its job ends before its turn comes.",
+          description: "Its `if` does not hold, or its job ends before its turn comes.",
           meta: { writer: "controller", reason: moves.skipReasons },
         },
       },

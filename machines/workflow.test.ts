@@ -119,13 +119,29 @@ test("steps that never ran end with their job", () => {
   const { status } = moveJob(
     working,
     { type: "STEPS", steps: [failedStep, newStep("package")] },
+    { type: "WORKSPACE_LOST", message, now },
+  );
+  expect(status).toMatchObject({
+    phase: "Failed",
+    reason: "WorkspaceLost",
+    steps: [{ phase: "Failed" }, { name: "package", phase: "Skipped", reason: "WorkspaceLost" }],
+  });
+});
+
+test("a job fails by its step once all have ended, and its own continue-on-error is noted", () => {
+  const cleaned = { ...ordered, name: "clean", phase: "Succeeded", completionTime: time } as const;
+  const { status } = moveJob(
+    working,
+    { type: "STEPS", steps: [failedStep, newStep("clean")] },
     { type: "STEP_FAILED", now },
+    { type: "STEPS", steps: [failedStep, cleaned] },
+    { type: "STEP_FAILED", continued: true, now },
   );
   expect(status).toMatchObject({
     phase: "Failed",
     reason: "StepFailed",
     message: "step test did not succeed (ExitNonZero: exit code 3)",
-    steps: [{ phase: "Failed" }, { name: "package", phase: "Skipped", reason: "StepFailed" }],
+    continued: true,
   });
 });
 

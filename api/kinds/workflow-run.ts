@@ -78,6 +78,10 @@ const Values = (description: string) =>
 const reason = () => Type.Optional(Type.String({ description: "One word from the reasons registry.", maxLength: 63 }));
 const message = () => Type.Optional(Type.String({ description: "A sentence for people.", maxLength: 4096 }));
 
+/** A failure that `continue-on-error` makes none for what is around it: the phase is GitHub's outcome, with this mark its conclusion. */
+const continued = (what: string, group: string) =>
+  Type.Optional(Type.Boolean({ description: `The ${what} failed, and that is no failure of the ${group}.` }));
+
 const nestedStep = {
   name: Type.String({ description: "Name of the step.", maxLength: 63 }),
   phase: Enum(stepPhases, { description: "Where the step is." }),
@@ -87,6 +91,7 @@ const nestedStep = {
   ),
   runName: Type.Optional(Type.String({ description: "Its child Run.", maxLength: 253 })),
   exitCode: Type.Optional(Type.Integer({ description: "Exit code of the program." })),
+  continued: continued("step", "job"),
   outputs: Values("Values from KRUNTIME_OUTPUTS."),
   reason: reason(),
   message: message(),
@@ -133,6 +138,7 @@ export const JobStatus = Type.Object({
   ),
   startTime: Type.Optional(Time("Its start.")),
   completionTime: Type.Optional(Time("Its end.")),
+  continued: continued("job", "run"),
   outputs: Values("Values for other jobs."),
   workflowRunName: Type.Optional(Type.String({ description: "Child WorkflowRun of a `uses` job.", maxLength: 63 })),
   artifacts: Type.Optional(MapOf(ArtifactRef, { description: "Artifacts by name.", maxProperties: maxJobArtifacts })),

@@ -2,7 +2,7 @@ import type { Run } from "#api/kinds/run.ts";
 import { type JobStatus, maxJobArtifacts, type StepStatus } from "#api/kinds/workflow-run.ts";
 import type { RunFailureReason } from "#api/reasons.ts";
 import { timestamp } from "#api/time.ts";
-import { nextStep } from "#machines/derive.ts";
+import { isBad, nextStep } from "#machines/derive.ts";
 import type { StepEvent } from "#machines/step.ts";
 import { cannotStartReasons, hasNamesLeft, type RunEnd } from "#machines/step-status.ts";
 import type { StepPlan } from "#workflows/compile-workflow.ts";
@@ -39,10 +39,14 @@ export function observeStep(
   }
 }
 
+const failedBefore = (bad: StepStatus) => `step ${bad.name}, which comes before it, did not succeed`;
+
 const identityOf = (step: StepStatus) => ({ stepAttempt: step.attempt ?? 1, collision: step.collision ?? 0 });
 
 function observeTurn(context: JobContext, job: JobStatus, plan: StepPlan, step: StepStatus): StepEvent | undefined {
   const { now } = context;
+  const bad = job.steps?.find(isBad);
+  if (bad !== undefined) return { type: "SKIP", reason: "StepFailed", message: failedBefore(bad), now };
   if (lostFiles(context, job, step) !== undefined) return undefined; // the job's business
   const built = buildRun(context, job, plan, identityOf(step));
   if (built.ok) return { type: "START", runName: built.run.metadata.name, now };

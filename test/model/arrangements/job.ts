@@ -18,7 +18,7 @@ const stepAt = (name: string, phase: StepStatus["phase"]): StepStatus => ({
   phase,
   ...(phase !== "Waiting" && { attempt: 1, runName: `ci-build-${name}-1a2b3c4d` }),
   ...(["Succeeded", "Failed", "Cancelled"].includes(phase) && { completionTime }),
-  ...(phase === "Failed" && { reason: "ExitNonZero", message }),
+  ...(["Failed", "Skipped"].includes(phase) && { completionTime, reason: "ExitNonZero", message }),
 });
 
 const stepsAt = ([test, pack]: Phases): StepStatus[] => [stepAt("test", test), stepAt("package", pack)];
@@ -69,7 +69,7 @@ function events(snapshot: AnyMachineSnapshot): JobEvent[] {
       if (pack === "Running") return [steps("Succeeded", "Succeeded"), cancel];
       return [
         steps("Succeeded", "Running"),
-        steps("Failed", "Waiting"),
+        steps("Failed", "Skipped"),
         steps("Succeeded", "Waiting"),
         ...[replace, missing, taken, refused, cancel],
       ];
@@ -223,7 +223,7 @@ export const jobArrangements = arranged<WorkflowStage, JobEvent>({
           return stage.succeed(subject, "test");
         case "Succeeded Succeeded":
           return stage.succeed(subject, "package");
-        case "Failed Waiting":
+        case "Failed Skipped":
           return stage.fail(subject, "test");
         case "Cancelled Waiting":
           return stage.cancelled(subject, "test");

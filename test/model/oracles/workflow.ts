@@ -18,14 +18,15 @@ import {
 const ends = ["Succeeded", "Failed", "Cancelled", "Skipped"];
 const runEnds = ["Succeeded", "Failed"];
 const hasEnded = (member: Status) => ends.includes(member.phase);
-const endedWell = (member: Status) => member.phase === "Succeeded" || member.phase === "Skipped";
+const endedWell = (member: Status) => hasEnded(member) && !isBad(member);
 
 const stepsOf = (job: Status) => (job.steps ?? []) as readonly Status[];
 const jobsOf = (run: Status) => Object.values((run.jobs ?? {}) as Readonly<Record<string, Status>>);
 
 const isActive = (member: Status) => member.phase === "Running" || member.phase === "Stopping";
 
-const isBad = (member: Status) => member.phase === "Failed" || member.phase === "Cancelled";
+const isBad = (member: Status) =>
+  (member.phase === "Failed" && member.continued !== true) || member.phase === "Cancelled";
 const hasNames = (status: Status) => number(status.collision) < 100;
 const differs = (a: unknown, b: unknown) => stableJson(a) !== stableJson(b);
 
@@ -78,6 +79,7 @@ export const stepOracle: Oracle = {
       "an end without success has a reason":
         !ends.includes(after.phase) || after.phase === "Succeeded" || has(after, "reason"),
       "outputs only of a success": after.phase === "Succeeded" || !has(after, "outputs"),
+      "only a failure is passed over": !has(after, "continued") || after.phase === "Failed",
     });
   },
 };
@@ -90,7 +92,7 @@ function stepsDiffer(before: Status, event: { readonly type: string }): boolean 
 }
 
 const allEndedWell = (before: Status) => stepsOf(before).every(endedWell);
-const endedBadly = (before: Status) => stepsOf(before).some(isBad) && !stepsOf(before).some(isActive);
+const endedBadly = (before: Status) => stepsOf(before).some(isBad) && stepsOf(before).every(hasEnded);
 const nothingEnded = (before: Status) => !stepsOf(before).some(hasEnded);
 
 /** A new one is ordered as long as there are names; then the job ends, a step at work first. */
@@ -99,7 +101,7 @@ const otherWorkspace = ({ before }: Move) =>
 
 /** Steps are left, and only the lack of files keeps the next one from its turn. */
 const isBetweenSteps = (before: Status) =>
-  stepsOf(before).every((each) => endedWell(each) || each.phase === "Waiting") && !allEndedWell(before);
+  stepsOf(before).every((each) => hasEnded(each) || each.phase === "Waiting") && !stepsOf(before).every(hasEnded);
 
 export const jobOracle: Oracle = {
   terminal: ends,
@@ -151,7 +153,7 @@ export const jobOracle: Oracle = {
       "no step outlives its job": !isEnd || steps.every(hasEnded),
       "a job succeeds only by its steps": after.phase !== "Succeeded" || (steps.length > 0 && steps.every(endedWell)),
       "a job with a bad step does not succeed":
-        after.phase !== "Succeeded" || !steps.some((each) => each.phase === "Failed"),
+        after.phase !== "Succeeded" || !steps.some((each) => each.phase === "Failed" && each.continued !== true),
       "steps are listed when the job is ready":
         after.phase === "Waiting" ? !has(after, "steps") : isEnd || steps.length > 0,
       "a step never disappears": steps.length >= stepsOf(before).length,
@@ -162,6 +164,7 @@ export const jobOracle: Oracle = {
       "an end without success has a reason and a message":
         !isEnd || after.phase === "Succeeded" || (has(after, "reason") && has(after, "message")),
       "outputs only of a success": after.phase === "Succeeded" || !has(after, "outputs"),
+      "only a failure is passed over": !has(after, "continued") || after.phase === "Failed",
     });
   },
 };

@@ -27,7 +27,10 @@ const stages: readonly StepStatus[][] = [
   [step("test", "Succeeded"), step("package", "Running")],
   [step("test", "Succeeded"), step("package", "Succeeded")],
   [step("test", "Failed", { reason: "ExitNonZero", message }), step("package", "Waiting")],
-  [step("test", "Failed", { reason: "WorkspaceLost", message }), step("package", "Waiting")],
+  [step("test", "Failed", { reason: "ExitNonZero", message }), step("package", "Running")],
+  [step("test", "Failed", { reason: "ExitNonZero", message }), step("package", "Skipped")],
+  [step("test", "Failed", { reason: "ExitNonZero", message, continued: true }), step("package", "Succeeded")],
+  [step("test", "Failed", { reason: "WorkspaceLost", message }), step("package", "Skipped")],
   [step("test", "Succeeded"), step("package", "Failed", { reason: "ArtifactMissing", message })],
   [step("test", "Stopping"), step("package", "Waiting")],
   [step("test", "Cancelled", { reason: "Cancelled", message }), step("package", "Waiting")],
@@ -51,7 +54,10 @@ export const jobSamples: Samples<JobEvent> = {
     { type: "STEPS_SUCCEEDED", now: at(20) },
     { type: "STEPS_SUCCEEDED", outputs: { version: "1.2.3" }, now: at(20) },
   ],
-  STEP_FAILED: [{ type: "STEP_FAILED", now: at(20) }],
+  STEP_FAILED: [
+    { type: "STEP_FAILED", now: at(20) },
+    { type: "STEP_FAILED", continued: true, now: at(20) },
+  ],
   STEPS_ENDED: [{ type: "STEPS_ENDED", now: at(30) }],
   OUTPUTS_FAILED: [{ type: "OUTPUTS_FAILED", reason: "ExpressionFailed", message, now: at(20) }],
   WORKSPACE_LOST: [{ type: "WORKSPACE_LOST", message, now: at(15) }],
@@ -74,10 +80,11 @@ export const jobWalk: Walk = {
   ],
   essence: (snapshot: AnyMachineSnapshot) => {
     const { value, context } = snapshot as JobSnapshot;
-    const { steps, reason, collision, artifacts } = context.status;
+    const { steps, reason, collision, artifacts, continued } = context.status;
     return [
       value,
-      steps?.map((each) => each.phase),
+      continued,
+      steps?.map((each) => [each.phase, each.continued]),
       reason,
       bucket(collision, maxCollisions),
       Object.keys(artifacts ?? {}),

@@ -21,6 +21,7 @@ export const stepSamples: Samples<StepEvent> = {
   ],
   RUN_FAILED: [
     { type: "RUN_FAILED", reason: "ExitNonZero", message, exitCode: 1, startTime, completionTime, now: at(9) },
+    { type: "RUN_FAILED", reason: "ExitNonZero", message, continued: true, now: at(9) },
   ],
   RUN_CANCELLED: [{ type: "RUN_CANCELLED", message, completionTime, now: at(9) }],
   RUN_MISSING: [{ type: "RUN_MISSING", now: at(9) }],
@@ -37,7 +38,7 @@ export const stepWalk: Walk = {
   ],
   essence: (snapshot: AnyMachineSnapshot) => {
     const { value, context } = snapshot as StepSnapshot;
-    const { startTime, reason, collision, runName } = context.status;
-    return [value, startTime !== undefined, reason, bucket(collision, maxCollisions), runName];
+    const { startTime, reason, collision, runName, continued } = context.status;
+    return [value, continued, startTime !== undefined, reason, bucket(collision, maxCollisions), runName];
   },
 };
