@@ -266,7 +266,7 @@ function damaged(bytes: Buffer, at: number): Buffer {
   return copy;
 }
 
-test.each(Object.entries(hostile))("%s", async (_, { archive, message, tree }) => {
+test.each(Object.entries(hostile))("an archive is refused: %s", async (_, { archive, message, tree }) => {
   const error = await unpack(archive, tree).then(
     () => new ArtifactInvalidError(""),
     (reason: unknown) => reason,
