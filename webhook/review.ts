@@ -7,7 +7,7 @@ import type { Action, Workflow } from "#api/kinds/workflow.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import type { KubeObject } from "#api/meta.ts";
 import { validateCreate, validateUpdate } from "#api/validation/index.ts";
-import { compileAction, compileWorkflow } from "#workflows/compile-workflow.ts";
+import { compileAction, workflowErrors } from "#workflows/compile-workflow.ts";
 
 /** A request to write an object of ours, after its schema was checked. */
 export interface Review {
@@ -53,10 +53,10 @@ function newCompileErrors(kind: Kind, old: KubeObject, object: KubeObject): read
 function compileErrors(kind: Kind, object: KubeObject): readonly FieldError[] {
   switch (kind) {
     case "Workflow":
-      return errorsOf(compileWorkflow((object as Workflow).spec));
+      return workflowErrors((object as Workflow).spec);
     case "WorkflowRun": {
       const { jobs } = (object as WorkflowRun).spec;
-      return jobs === undefined ? [] : errorsOf(compileWorkflow({ jobs }));
+      return jobs === undefined ? [] : workflowErrors({ jobs });
     }
     case "Action":
       return errorsOf(compileAction((object as Action).spec));

@@ -3,7 +3,7 @@ import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
 import type { ArtifactStoreSpec } from "#api/kinds/runtime.ts";
 import type { JobStatus } from "#api/kinds/workflow-run.ts";
 import { checkStores, resolveArtifacts, type StoreOwner, storeMismatch } from "./artifacts.ts";
-import type { JobPlan } from "./plan.ts";
+import type { JobPlan, StepPlan } from "./plan.ts";
 
 const ref = (name: string, run = "r1"): ArtifactRef => ({
   name,
@@ -14,19 +14,28 @@ const ref = (name: string, run = "r1"): ArtifactRef => ({
   digest: `sha256:${"0".repeat(64)}`,
 });
 
-const job = (id: string, runsOn: string, artifacts: JobPlan["steps"][number]["artifacts"][] = []): JobPlan => ({
+const job = (id: string, runsOn: string, artifacts: StepPlan["artifacts"][] = []): JobPlan => ({
   id,
-  runsOn,
+  path: `spec.jobs.${id}`,
   needs: [],
+  ancestors: [],
   dependents: [],
+  env: new Map(),
   outputs: new Map(),
-  steps: artifacts.map((each, index) => ({
-    name: `s${index}`,
-    index,
-    path: `spec.jobs.${id}.steps[${index}]`,
-    run: { text: "true", expressions: [] },
-    artifacts: each,
-  })),
+  continueOnError: false,
+  work: {
+    kind: "steps",
+    runsOn: { text: runsOn, expressions: [] },
+    steps: artifacts.map((each, index) => ({
+      name: `s${index}`,
+      index,
+      path: `spec.jobs.${id}.steps[${index}]`,
+      env: new Map(),
+      continueOnError: false,
+      artifacts: each,
+      work: { kind: "run", run: { text: "true", expressions: [] } },
+    })),
+  },
 });
 
 const consumer = job("deploy", "bash", [

@@ -2,7 +2,7 @@ import type { RunArtifactInput } from "#api/kinds/run.ts";
 import type { ArtifactStoreSpec, RuntimeSpec } from "#api/kinds/runtime.ts";
 import type { JobStatus } from "#api/kinds/workflow-run.ts";
 import { listOf } from "./field-error.ts";
-import type { JobPlan } from "./plan.ts";
+import { type JobPlan, runsOnOf, stepsOf } from "./plan.ts";
 import { memberOf } from "./values.ts";
 
 export type ArtifactInputs =
@@ -18,7 +18,7 @@ export type ArtifactInputs =
  */
 export function resolveArtifacts(job: JobPlan, jobs: Readonly<Record<string, JobStatus>> | undefined): ArtifactInputs {
   const inputs = new Map<string, RunArtifactInput[]>();
-  for (const step of job.steps) {
+  for (const step of stepsOf(job)) {
     for (const { job: producer, name, path } of step.artifacts) {
       const status = memberOf(jobs, producer);
       const where = `step "${step.name}" takes artifact "${name}" of job "${producer}"`;
@@ -68,10 +68,11 @@ export function checkStores(
   jobs: ReadonlyMap<string, JobPlan>,
   runtimeOf: (name: string) => StoreOwner | undefined,
 ): { readonly reason: "ArtifactStoreMismatch"; readonly message: string } | undefined {
-  const consumer = runtimeOf(job.runsOn);
-  const producers = new Set(job.steps.flatMap((step) => step.artifacts.map((artifact) => artifact.job)));
+  const consumer = runtimeOf(runsOnOf(job));
+  const producers = new Set(stepsOf(job).flatMap((step) => step.artifacts.map((artifact) => artifact.job)));
   for (const id of producers) {
-    const producer = runtimeOf(jobs.get(id)?.runsOn ?? "");
+    const from = jobs.get(id);
+    const producer = from && runtimeOf(runsOnOf(from));
     if (producer === undefined || consumer === undefined) continue;
     const mismatch = storeMismatch(producer, consumer);
     if (mismatch === undefined) continue;

@@ -5,6 +5,7 @@ import { isChildOf } from "./child-meta.ts";
 import { type ChildRunInput, childRun, childRunNameOf } from "./child-run.ts";
 import { childWorkspace, childWorkspaceName } from "./child-workspace.ts";
 import { compileWorkflow, type JobPlan } from "./compile-workflow.ts";
+import { runsOnOf, stepsOf } from "./plan.ts";
 import { contextValues, jobOutputs } from "./values.ts";
 
 const owner: WorkflowRun = {
@@ -46,7 +47,7 @@ const jobs = (outputs: Record<string, string>): Record<string, JobStatus> => ({
 
 function inputOf(run: string, outputs: Record<string, string> = {}, more: Partial<ChildRunInput> = {}): ChildRunInput {
   const job = planOf(run);
-  const step = job.steps[1];
+  const step = stepsOf(job)[1];
   if (step === undefined) throw new Error("no step");
   const input = { owner, job, step, jobAttempt: 1, stepAttempt: 1, workspace: "ws", language: "bash" as const };
   return { ...input, values: contextValues(job, jobs(outputs)), ...more };
@@ -200,7 +201,7 @@ test("each attempt and each collision has a name of its own, the same in every p
 
 test("the workspace of a job belongs to the WorkflowRun and has no TTL", () => {
   const job = planOf("x");
-  const workspace = childWorkspace({ owner, job, jobAttempt: 3 });
+  const workspace = childWorkspace({ owner, job: { id: job.id, runsOn: runsOnOf(job) }, jobAttempt: 3 });
   expect(workspace.spec).toEqual({ runtime: "bash", mode: "RuntimePodLocal", cleanupPolicy: "DeleteAfterTTL" });
   expect(workspace.metadata).toMatchObject({
     name: childWorkspaceName({ owner, job, jobAttempt: 3 }),
@@ -220,7 +221,8 @@ test("the workspace of a job belongs to the WorkflowRun and has no TTL", () => {
 test("a workspace and a Run have the labels by which admission knows that they belong together", () => {
   const job = planOf("x");
   const run = built(inputOf("x")).metadata.labels ?? {};
-  const workspace = childWorkspace({ owner, job, jobAttempt: 1 }).metadata.labels ?? {};
+  const workspace =
+    childWorkspace({ owner, job: { id: job.id, runsOn: runsOnOf(job) }, jobAttempt: 1 }).metadata.labels ?? {};
   for (const label of [
     "workflows.kruntimes.io/workflow-run-uid",
     "workflows.kruntimes.io/job",

@@ -8,7 +8,7 @@ import { childMeta } from "./child-meta.ts";
 import { type ContextValues, evaluateExpression } from "./expressions/evaluate.ts";
 import { limits } from "./expressions/limits.ts";
 import { formatErrors } from "./field-error.ts";
-import type { JobPlan, StepPlan } from "./plan.ts";
+import { type JobPlan, runsOnOf, type StepPlan, scriptOf } from "./plan.ts";
 import { compileScript, type Script } from "./script/compile-script.ts";
 import { type Language, languageOf } from "./script/language.ts";
 
@@ -41,22 +41,24 @@ export type ChildRunResult =
  */
 export function childRun(input: ChildRunInput): ChildRunResult {
   const { owner, job, step, jobAttempt, values } = input;
-  const language = languageOf(step.run.text, input.language);
+  const script = scriptOf(step);
+  const runtime = runsOnOf(job);
+  const language = languageOf(script.text, input.language);
   if (language === undefined) {
-    return { ok: false, reason: "RuntimeNotFound", message: `there is no Runtime "${job.runsOn}"` };
+    return { ok: false, reason: "RuntimeNotFound", message: `there is no Runtime "${runtime}"` };
   }
-  const compiled = compileScript(step.run, language, `${step.path}.run`);
+  const compiled = compileScript(script, language, `${step.path}.run`);
   if (!compiled.ok) return { ok: false, reason: "ExpressionFailed", message: formatErrors(compiled.errors) };
   const env = environment(compiled.script, values);
   if (!env.ok) return { ok: false, reason: "ExpressionFailed", message: `step "${step.name}": ${env.message}` };
   const inputs = input.artifactInputs ?? [];
-  const belonging = { owner, job: job.id, jobAttempt, runtime: job.runsOn, step: step.name };
+  const belonging = { owner, job: job.id, jobAttempt, runtime, step: step.name };
   const run: Run = {
     apiVersion,
     kind: runs.kind,
     metadata: childMeta(childRunNameOf(input), "workflow-step", belonging),
     spec: {
-      runtime: job.runsOn,
+      runtime,
       source: { inline: compiled.script.source },
       mode: { task: {} },
       workspace: { name: input.workspace, kind: "PersistentWorkspace", apiGroup: apiVersion },

@@ -4,11 +4,10 @@ import { apiVersion, workspaceFinalizer } from "#api/labels.ts";
 import { jobWorkspaceName } from "#api/names.ts";
 import { persistentWorkspaces } from "#api/resources.ts";
 import { childMeta } from "./child-meta.ts";
-import type { JobPlan } from "./plan.ts";
 
 export interface ChildWorkspaceInput {
   readonly owner: WorkflowRun;
-  readonly job: Pick<JobPlan, "id" | "runsOn">;
+  readonly job: { readonly id: string; readonly runsOn: string };
   /** Attempt of the job, from 1. */
   readonly jobAttempt: number;
   /** Names tried before that belonged to somebody else. */
@@ -35,7 +34,12 @@ export function childWorkspace(input: ChildWorkspaceInput): PersistentWorkspace 
 }
 
 /** Its name, the same in every reconcile. */
-export function childWorkspaceName({ owner, job, jobAttempt, collision = 0 }: ChildWorkspaceInput): string {
+export function childWorkspaceName({
+  owner,
+  job,
+  jobAttempt,
+  collision = 0,
+}: Omit<ChildWorkspaceInput, "job"> & { readonly job: { readonly id: string } }): string {
   return jobWorkspaceName({
     workflowRun: owner.metadata.name,
     workflowRunUID: owner.metadata.uid ?? "",

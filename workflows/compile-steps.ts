@@ -1,12 +1,15 @@
 import type { StepSpec } from "#api/kinds/job.ts";
-import { invalid, required } from "#api/validation/rule.ts";
-import { compileTemplate, type Template } from "./expressions/compile.ts";
-import type { Scope, ScopeAt } from "./expressions/contexts.ts";
+import { invalid } from "#api/validation/rule.ts";
+import { compileCommon } from "./compile-common.ts";
+import { compileTexts } from "./compile-texts.ts";
+import { compileWork } from "./compile-work.ts";
+import type { KnownStep } from "./expressions/contexts.ts";
+import type { JobScopes } from "./expressions/scopes.ts";
 import { type FieldError, under } from "./field-error.ts";
 import { checkIdentifiers } from "./identifiers.ts";
 import type { StepPlan } from "./plan.ts";
-import { compileScript } from "./script/compile-script.ts";
-import { type Language, languageOf } from "./script/language.ts";
+import type { Language } from "./script/language.ts";
+import type { Uses } from "./uses.ts";
 
 /** Most steps of a job or an Action; the schema has the same. */
 export const maxSteps = 128;
@@ -17,7 +20,8 @@ export interface Surroundings {
   readonly path: string;
   /** Language of the Runtime's scripts, as far as it is known. */
   readonly runtime: Language | undefined;
-  readonly scopeAt: ScopeAt;
+  readonly scopes: JobScopes["step"];
+  readonly uses: Uses;
 }
 
 /** Compiles the steps without their artifacts. */
@@ -36,44 +40,21 @@ export function compileSteps(
   );
   const steps = specs.map((spec, index): StepPlan => {
     const at = under(path, index);
-    const { run, errors: faults } = compileRun(spec, at, index, around);
-    errors.push(...faults);
-    return { name: spec.name, index, path: at, run, artifacts: [] };
+    const scopes = around.scopes(index, Object.keys(spec.env ?? {}));
+    const { common, errors: faults } = compileCommon(spec, scopes.condition, scopes.rest, at);
+    const { texts: env, errors: envFaults } = compileTexts(spec.env, scopes.env, under(at, "env"));
+    const { work, errors: workFaults } = compileWork(spec, scopes.rest, at, around);
+    errors.push(...faults, ...envFaults, ...workFaults);
+    return { name: spec.name, index, path: at, ...common, env, artifacts: [], work };
   });
   return { steps, errors };
 }
 
-function compileRun(
-  { name, run: text }: StepSpec,
-  step: string,
-  index: number,
-  { runtime, scopeAt }: Surroundings,
-): { run: Template; errors: readonly FieldError[] } {
-  const path = under(step, "run");
-  if (text === undefined) {
-    const advice = "Write run: with a script; no other kind of step is supported yet.";
-    return { run: { text: "", expressions: [] }, errors: [required(path, `step "${name}" has no script`, advice)] };
-  }
-  // Most scripts have no expression: then nobody needs to know what they may refer to.
-  if (!text.includes("${{")) return { run: { text, expressions: [] }, errors: [] };
-  const { template, errors } = compileTemplate(text, scopeAt(index), path);
-  const language = languageOf(text, runtime);
-  if (errors.length > 0 || language === undefined) return { run: template, errors };
-  const script = compileScript(template, language, path);
-  return { run: template, errors: script.ok ? [] : script.errors };
-}
-
-/** Compiles the outputs of a job, given as name, text and path. */
-export function compileOutputs(
-  outputs: Iterable<readonly [name: string, text: string, path: string]>,
-  scope: Scope,
-): { outputs: Map<string, Template>; errors: FieldError[] } {
-  const compiled = new Map<string, Template>();
-  const errors: FieldError[] = [];
-  for (const [name, text, path] of outputs) {
-    const { template, errors: faults } = compileTemplate(text, scope, path);
-    errors.push(...faults);
-    compiled.set(name, template);
-  }
-  return { outputs: compiled, errors };
+/** The steps as later expressions see them. */
+export function knownSteps(specs: readonly StepSpec[], uses: Uses): KnownStep[] {
+  return specs.map(({ name, uses: action, suspend }) => {
+    if (suspend !== undefined) return { name, outputs: Object.keys(suspend.outputs ?? {}) };
+    const used = action === undefined ? undefined : uses.action(action);
+    return { name, outputs: used?.kind === "plan" ? [...used.plan.outputs.keys()] : undefined };
+  });
 }

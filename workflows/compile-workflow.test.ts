@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { parse } from "yaml";
 import type { JobSpec } from "#api/kinds/job.ts";
 import type { ActionSpec } from "#api/kinds/workflow.ts";
-import { compileAction, compileWorkflow, type Where } from "./compile-workflow.ts";
+import { compileAction, compileWorkflow, type JobPlan, type Where } from "./compile-workflow.ts";
+import { stepsOf } from "./plan.ts";
 
 const specOf = (yaml: string): { jobs: Record<string, JobSpec> } => parse(yaml);
 
@@ -11,6 +12,8 @@ function errorsOf(yaml: string, where?: Where): [path: string, message: string][
   const result = compileWorkflow(specOf(yaml), where);
   return result.ok ? [] : result.errors.map(({ path, message }) => [path, message]);
 }
+
+const stepsIn = (job: JobPlan | undefined) => (job === undefined ? [] : stepsOf(job));
 
 /** The example of the specification, as it stands there. */
 const demo = `
@@ -50,9 +53,9 @@ test("the example of the specification compiles", () => {
   const { order, jobs } = result.plan;
   expect(order).toEqual(["build", "deploy"]);
   expect([...jobs.keys()]).toEqual(order);
-  expect(jobs.get("build")).toMatchObject({ runsOn: "bash", needs: [], dependents: ["deploy"] });
-  expect(jobs.get("build")?.steps.map(({ name }) => name)).toEqual(["checkout", "test", "package"]);
-  expect(jobs.get("deploy")?.steps).toMatchObject([
+  expect(jobs.get("build")).toMatchObject({ needs: [], dependents: ["deploy"] });
+  expect(stepsIn(jobs.get("build")).map(({ name }) => name)).toEqual(["checkout", "test", "package"]);
+  expect(stepsIn(jobs.get("deploy"))).toMatchObject([
     {
       name: "verify-artifact",
       index: 0,
@@ -93,14 +96,14 @@ const invalid: Record<string, { yaml: string; where?: Where; want: [path: string
     yaml: `jobs: {a: {runs-on: b, steps: [${Array.from({ length: 129 }, (_, n) => `{name: s${n}, run: x}`).join()}]}}`,
     want: [["spec.jobs.a.steps", /there are 129 steps/]],
   },
-  "a job without steps": { yaml: "jobs: {a: {uses: other}}", want: [["spec.jobs.a.steps", /job "a" has no steps/]] },
+  "a job without steps": { yaml: "jobs: {a: {runs-on: b}}", want: [["spec.jobs.a.steps", /job "a" has no steps/]] },
   "a job without a Runtime": {
     yaml: "jobs: {a: {steps: [{name: s, run: x}]}}",
     want: [["spec.jobs.a.runs-on", /job "a" names no Runtime/]],
   },
-  "a step without a script": {
-    yaml: "jobs: {a: {runs-on: b, steps: [{name: s, suspend: {}}]}}",
-    want: [["spec.jobs.a.steps[0].run", /step "s" has no script/]],
+  "a step that does nothing": {
+    yaml: "jobs: {a: {runs-on: b, steps: [{name: s}]}}",
+    want: [["spec.jobs.a.steps[0]", /step "s" does nothing/]],
   },
   "ids that object names cannot tell apart": {
     yaml: "jobs: {a_b: {runs-on: b, steps: [{name: s, run: x}]}, A-b: {runs-on: b, steps: [{name: s, run: x}]}}",
@@ -149,7 +152,7 @@ jobs:
   "a path of the caller's own": {
     yaml: "jobs: {a: {runs-on: b, steps: [{name: s}]}}",
     where: { path: "workflow.spec" },
-    want: [["workflow.spec.jobs.a.steps[0].run", /has no script/]],
+    want: [["workflow.spec.jobs.a.steps[0]", /does nothing/]],
   },
   "everything at once": {
     yaml: `
@@ -161,6 +164,7 @@ jobs:
       ["spec.jobs.a.steps[1].name", /two steps/],
       ["spec.jobs.a.steps[0].run", /no "y"/],
       ["spec.jobs.b.runs-on", /no Runtime/],
+      ["spec.jobs.b.steps", /there is no step/],
     ],
   },
 };
@@ -199,7 +203,7 @@ test("an Action knows no jobs", () => {
   expect(compileAction(spec)).toMatchObject({
     ok: false,
     errors: [
-      { path: "spec.steps[0].run", message: '1:10: there is no "needs" here' },
+      { path: "spec.steps[0].run", message: '1:10: "needs" is not known in a step' },
       { path: "spec.outputs.o.value", message: '1:11: there is no earlier step "b" in steps' },
     ],
   });

@@ -1,31 +1,41 @@
-import type { JobSpec } from "#api/kinds/job.ts";
-import type { ActionSpec, WorkflowSpec } from "#api/kinds/workflow.ts";
-import { invalid, required, tooLong } from "#api/validation/rule.ts";
-import { compileOutputs, compileSteps } from "./compile-steps.ts";
-import { jobScope, type ScopeAt, stepsScope } from "./expressions/contexts.ts";
+import type { WorkflowSpec } from "#api/kinds/workflow.ts";
+import { invalid, tooLong } from "#api/validation/rule.ts";
+import { compileAction } from "./compile-action.ts";
+import { compileJob, type Jobs, neededJob } from "./compile-job.ts";
+import { compileOutputs, compileTexts } from "./compile-texts.ts";
+import type { Template } from "./expressions/compile.ts";
 import { limits } from "./expressions/limits.ts";
+import { workflowScopes } from "./expressions/scopes.ts";
 import { type FieldError, under } from "./field-error.ts";
-import { buildGraph, type JobGraph } from "./graph.ts";
+import { buildGraph } from "./graph.ts";
 import { checkIdentifiers } from "./identifiers.ts";
-import type { ActionPlan, Compiled, JobPlan, StepPlan, Where, WorkflowPlan } from "./plan.ts";
-import { checkArtifacts } from "./references.ts";
+import { compileInputs } from "./inputs.ts";
+import { type Compiled, type JobPlan, type StepPlan, stepsOf, type Where, type WorkflowPlan } from "./plan.ts";
+import { maxLevels, type Used, type Uses, unchecked, usedPlan } from "./uses.ts";
 
+export { compileAction } from "./compile-action.ts";
 export type { ActionPlan, Compiled, JobPlan, StepPlan, Where, WorkflowPlan } from "./plan.ts";
 
 /** Most jobs of a workflow; the schema has the same. */
 export const maxJobs = 64;
 
-type Jobs = Readonly<Record<string, JobSpec>>;
+type Spec = Pick<WorkflowSpec, "jobs" | "inputs" | "outputs" | "env">;
 
 /**
- * Compiles a workflow: the graph, ids, artifacts and every expression. The one entry for admission, the Valid condition of templates,
- * the workflow controller and krt. Reports all errors that it finds. Fields that no code honours yet are another matter:
- * `unsupported` in api/ knows them.
+ * Compiles a workflow with everything that it uses: the graph, ids, artifacts, inputs and every expression. Reports all errors that it
+ * finds. Fields that no code honours yet are another matter: `unsupported` in api/ knows them.
  */
-export function compileWorkflow(
-  spec: Pick<WorkflowSpec, "jobs">,
-  where: Where = { path: "spec" },
-): Compiled<WorkflowPlan> {
+export function compileWorkflow(spec: Spec, where: Where = { path: "spec" }): Compiled<WorkflowPlan> {
+  return compile(spec, where, following(where, []));
+}
+
+/** What is wrong with a workflow by itself, for admission: the Actions and Workflows that it uses are not looked at. */
+export function workflowErrors(spec: Spec, where: Omit<Where, "templates"> = { path: "spec" }): readonly FieldError[] {
+  const compiled = compile(spec, where, unchecked);
+  return compiled.ok ? [] : compiled.errors;
+}
+
+function compile(spec: Spec, where: Where, uses: Uses): Compiled<WorkflowPlan> {
   const path = under(where.path, "jobs");
   const ids = Object.keys(spec.jobs);
   if (ids.length === 0 || ids.length > maxJobs) {
@@ -37,84 +47,87 @@ export function compileWorkflow(
     "job",
     ids.map((id) => [id, under(path, id)]),
   );
-  const errors = [...idErrors, ...graphErrors];
+  const { inputs, errors: inputErrors } = compileInputs(spec.inputs, under(where.path, "inputs"));
+  const inputNames = [...inputs.keys()];
+  const scopes = workflowScopes(
+    inputNames,
+    Object.entries(spec.jobs).map(([id, job]) => neededJob(id, job, uses)),
+  );
+  const { texts: env, errors: envErrors } = compileTexts(spec.env, scopes.env, under(where.path, "env"));
+  const errors = [...inputErrors, ...envErrors, ...idErrors, ...graphErrors];
+  const jobs: Jobs = spec.jobs;
+  const around = { jobs, graph, inputs: inputNames, variables: [...env.keys()], uses, where };
   const plans = new Map<string, JobPlan>();
   for (const id of graph.order) {
-    const { plan, errors: faults } = compileJob(id, spec.jobs, graph, where);
+    const job = jobs[id];
+    if (job === undefined) continue;
+    const { plan, errors: faults } = compileJob(id, job, around);
     errors.push(...faults);
-    if (plan !== undefined) plans.set(id, plan);
+    plans.set(id, plan);
   }
-  const expressions = [...plans.values()].reduce((sum, plan) => sum + expressionsOf(plan), 0);
-  if (expressions > limits.expressionsInWorkflow) {
-    const message = `there are ${expressions} expressions, more than ${limits.expressionsInWorkflow}`;
+  const { outputs, errors: outputErrors } = compileOutputs(spec.outputs, scopes.outputs, under(where.path, "outputs"));
+  errors.push(...outputErrors);
+  const count = [...plans.values()].reduce((sum, plan) => sum + expressionsOf(plan), 0);
+  if (count > limits.expressionsInWorkflow) {
+    const message = `there are ${count} expressions, more than ${limits.expressionsInWorkflow}`;
     errors.push(tooLong(path, message, "Split the workflow."));
   }
-  return errors.length > 0 ? { ok: false, errors } : { ok: true, plan: { order: graph.order, jobs: plans } };
+  return errors.length > 0
+    ? { ok: false, errors }
+    : { ok: true, plan: { order: graph.order, jobs: plans, env, inputs, outputs } };
 }
 
-/** Compiles an Action: its steps and the expressions in them and in its outputs. */
-export function compileAction(
-  spec: Pick<ActionSpec, "steps" | "outputs">,
-  where: Pick<Where, "path"> = { path: "spec" },
-): Compiled<ActionPlan> {
-  const names = spec.steps.map((step) => step.name);
-  const scopeAt = stepsScope(names);
-  const { steps, errors } = compileSteps(spec.steps, { path: where.path, runtime: undefined, scopeAt });
-  const values = Object.entries(spec.outputs ?? {}).map(
-    ([name, { value }]) => [name, value, under(where.path, "outputs", name, "value")] as const,
-  );
-  const { outputs, errors: faults } = compileOutputs(values, scopeAt(names.length));
-  errors.push(...faults);
-  return errors.length > 0 ? { ok: false, errors } : { ok: true, plan: { steps, outputs } };
+/**
+ * Looks up and compiles what is used, each once.
+ *
+ * @param chain names of the Workflows from the top to the one that is being compiled; the top itself may have none
+ */
+function following(where: Where, chain: readonly string[]): Uses {
+  const { templates } = where;
+  return {
+    action: once((name) => {
+      const spec = templates?.action(name);
+      if (spec === undefined) return missing("Action", name);
+      return usedPlan(`Action "${name}"`, compileAction(spec));
+    }),
+    workflow: once((name) => {
+      const spec = templates?.workflow(name);
+      if (spec === undefined) return missing("Workflow", name);
+      const path = [...chain, name];
+      if (chain.includes(name)) {
+        const message = `Workflows use each other in a circle: ${path.join(" -> ")}`;
+        return { kind: "wrong", message, advice: "Take one of these uses away." };
+      }
+      if (path.length >= maxLevels) {
+        const message = `Workflows use each other more than ${maxLevels} levels deep: ${path.join(" -> ")}`;
+        return { kind: "wrong", message, advice: "Write the jobs of the innermost one where they are used." };
+      }
+      return usedPlan(`Workflow "${name}"`, compile(spec, { ...where, path: "spec" }, following(where, path)));
+    }),
+  };
 }
 
-function compileJob(
-  id: string,
-  jobs: Jobs,
-  graph: JobGraph,
-  where: Where,
-): { plan: JobPlan | undefined; errors: FieldError[] } {
-  const path = under(where.path, "jobs", id);
-  const job = jobs[id];
-  if (job?.steps === undefined) {
-    const advice = "Write steps, each with run; no other kind of job is supported yet.";
-    return { plan: undefined, errors: [required(under(path, "steps"), `job "${id}" has no steps`, advice)] };
-  }
-  const runsOn = job["runs-on"];
-  if (runsOn === undefined) {
-    const advice = "Write runs-on with the name of a Runtime.";
-    return { plan: undefined, errors: [required(under(path, "runs-on"), `job "${id}" names no Runtime`, advice)] };
-  }
-  const specs = job.steps;
-  const needs = graph.needs.get(id) ?? [];
-  const scopeAt = scopesOf(id, jobs, needs);
-  const { steps, errors } = compileSteps(specs, { path, runtime: where.languageOf?.(runsOn), scopeAt });
-  const withArtifacts = steps.map((step): StepPlan => {
-    const spec = specs[step.index];
-    if (spec?.artifacts === undefined) return step;
-    const { references, errors: faults } = checkArtifacts(spec, id, step.path, jobs, graph);
-    errors.push(...faults);
-    return { ...step, artifacts: references };
-  });
-  const values = Object.entries(job.outputs ?? {}).map(
-    ([name, text]) => [name, text, under(path, "outputs", name)] as const,
-  );
-  const { outputs, errors: faults } = compileOutputs(values, scopeAt(specs.length));
-  errors.push(...faults);
-  const dependents = graph.dependents.get(id) ?? [];
-  return { plan: { id, runsOn, needs, dependents, steps: withArtifacts, outputs }, errors };
+function once<T>(find: (name: string) => T): (name: string) => T {
+  const found = new Map<string, T>();
+  return (name) => {
+    const known = found.get(name) ?? find(name);
+    found.set(name, known);
+    return known;
+  };
 }
 
-function scopesOf(id: string, jobs: Jobs, needs: readonly string[]): ScopeAt {
-  return jobScope({
-    job: id,
-    jobs: Object.keys(jobs),
-    steps: (jobs[id]?.steps ?? []).map((step) => step.name),
-    needs: needs.map((need) => ({ id: need, outputs: Object.keys(jobs[need]?.outputs ?? {}) })),
-  });
+const missing = (kind: "Action" | "Workflow", name: string): Used<never> => ({
+  kind: "wrong",
+  message: `there is no ${kind} "${name}"`,
+  advice: "Create it, or correct the name.",
+});
+
+function expressionsOf({ work, outputs, env, ...job }: JobPlan): number {
+  const templates = [...stepsOf({ work }).flatMap(templatesOfStep), ...outputs.values(), ...env.values()];
+  return templates.reduce((sum, { expressions }) => sum + expressions.length, job.if === undefined ? 0 : 1);
 }
 
-function expressionsOf({ steps, outputs }: JobPlan): number {
-  const templates = [...steps.map((step) => step.run), ...outputs.values()];
-  return templates.reduce((sum, { expressions }) => sum + expressions.length, 0);
+function templatesOfStep({ env, work }: StepPlan): Template[] {
+  const own = work.kind === "run" ? [work.run] : work.kind === "action" ? [...work.with.values()] : [];
+  return [...env.values(), ...own];
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { compileTemplate } from "./expressions/compile.ts";
-import { stepsScope } from "./expressions/contexts.ts";
+import { actionScopes } from "./expressions/scopes.ts";
 import { compileScript } from "./script/compile-script.ts";
 import type { Language } from "./script/language.ts";
 
@@ -19,7 +19,7 @@ const scripts: [language: Language, code: string][] = [
 test("every script of the page about expressions is accepted", () => {
   expect(scripts.map(([language]) => language)).toEqual(["bash", "bash", "bash", "python", "node"]);
   for (const [language, code] of scripts) {
-    const { template, errors } = compileTemplate(code, stepsScope(["a"])(1), "run");
+    const { template, errors } = compileTemplate(code, actionScopes([], [{ name: "a" }], []).step(1, []).rest, "run");
     expect(errors).toEqual([]);
     expect(template.expressions.length).toBeGreaterThan(0);
     expect(compileScript(template, language, "run")).toMatchObject({ ok: true });

@@ -8,6 +8,7 @@ import type { WorkflowRun, WorkflowRunSpec } from "#api/kinds/workflow-run.ts";
 import { timestamp } from "#api/time.ts";
 import { childWorkspace } from "#workflows/child-workspace.ts";
 import { compileWorkflow } from "#workflows/compile-workflow.ts";
+import { runsOnOf, stepsOf } from "#workflows/plan.ts";
 import { advance, type Effect } from "./advance.ts";
 import { followUps } from "./follow-ups.ts";
 import { buildRun } from "./job-context.ts";
@@ -101,7 +102,12 @@ class World {
     switch (effect.type) {
       case "createWorkspace": {
         const { attempt, collision } = effect;
-        const object = childWorkspace({ owner: this.run, job: planned, jobAttempt: attempt, collision });
+        const object = childWorkspace({
+          owner: this.run,
+          job: { id: planned.id, runsOn: runsOnOf(planned) },
+          jobAttempt: attempt,
+          collision,
+        });
         this.created.push(object.metadata.name);
         if (
           !this.workspaces.has(object.metadata.name) ||
@@ -114,7 +120,7 @@ class World {
       case "createRun": {
         const context = { seen, plan, job: planned, jobs: this.run.status?.jobs ?? {}, now: this.now };
         const stepStatus = status.steps?.find(({ name }) => name === effect.step);
-        const stepPlan = planned.steps.find(({ name }) => name === effect.step);
+        const stepPlan = stepsOf(planned).find(({ name }) => name === effect.step);
         if (stepPlan === undefined || stepStatus === undefined) throw new Error(`no step ${effect.step}`);
         const id = { stepAttempt: stepStatus.attempt ?? 1, collision: stepStatus.collision ?? 0 };
         const built = buildRun(context, status, stepPlan, id);

@@ -11,7 +11,7 @@ import {
   workflowRunMachine,
   workflowRunStatus,
 } from "#machines/workflow-run.ts";
-import type { WorkflowPlan } from "#workflows/compile-workflow.ts";
+import { stepsOf, type WorkflowPlan } from "#workflows/plan.ts";
 import type { JobContext } from "./job-context.ts";
 import { type Ending, observeJob } from "./observe-job.ts";
 import { observeRun } from "./observe-run.ts";
@@ -153,7 +153,7 @@ function advanceSteps(context: JobContext, job: JobStatus, stored: JobStatus | u
     room ??= maxStatusBytes - JSON.stringify(context.seen.run.status ?? {}).length;
     return room;
   };
-  for (const [index, plan] of context.job.steps.entries()) {
+  for (const [index, plan] of stepsOf(context.job).entries()) {
     const old = steps[index];
     if (old === undefined || hasEnded(old.phase)) continue;
     const settled = settle({

@@ -64,7 +64,7 @@ test("no Run is created in a workspace that belongs to somebody else, however la
   await plane.until(() => delays === 0);
   const owner = await plane.find(workflowRuns, "ci");
   if (owner === undefined) throw new Error("no WorkflowRun");
-  const taken = childWorkspaceName({ owner, job: { id: "build", runsOn: "bash" }, jobAttempt: 1 });
+  const taken = childWorkspaceName({ owner, job: { id: "build" }, jobAttempt: 1 });
   const theirs: PersistentWorkspace = { metadata: { name: taken, namespace }, spec: { runtime: "bash" } };
   await plane.client.of(persistentWorkspaces).create(theirs);
   await plane.until(async () => (await child()) !== undefined, 60_000);

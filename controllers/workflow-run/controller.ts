@@ -20,6 +20,7 @@ import { isActive } from "#machines/derive.ts";
 import { clip } from "#machines/lib/text.ts";
 import { isChildOf } from "#workflows/child-meta.ts";
 import { childWorkspace } from "#workflows/child-workspace.ts";
+import { runsOnOf, stepsOf } from "#workflows/plan.ts";
 import { memberOf } from "#workflows/values.ts";
 import { advance, type Effect } from "./advance.ts";
 import { followUps, isUnasked, lacksTtl } from "./follow-ups.ts";
@@ -196,7 +197,8 @@ export function createWorkflowRunController(
         const context = contextOf(seen, effect.job);
         if (context === undefined) return;
         const { attempt, collision } = effect;
-        const workspace = childWorkspace({ owner: seen.run, job: context.job, jobAttempt: attempt, collision });
+        const job = { id: context.job.id, runsOn: runsOnOf(context.job) };
+        const workspace = childWorkspace({ owner: seen.run, job, jobAttempt: attempt, collision });
         if (await create(seen, workspace, workspaceClient, informers.workspaces)) return;
         // No Run of ours may name somebody else's workspace: the effects after this one wait for the next pass.
         const taken = await orNothing(workspaceClient.get({ namespace, name: workspace.metadata.name }));
@@ -233,7 +235,7 @@ export function createWorkflowRunController(
     const run = stored(seen);
     const context = contextOf({ ...seen, run }, jobId);
     const job = memberOf(run.status?.jobs, jobId);
-    const plan = context?.job.steps.find(({ name }) => name === stepName);
+    const plan = context && stepsOf(context.job).find(({ name }) => name === stepName);
     const step = job?.steps?.find(({ name }) => name === stepName);
     if (context === undefined || job === undefined || plan === undefined || step === undefined) return undefined;
     const built = buildRun(context, job, plan, { stepAttempt: step.attempt ?? 1, collision: step.collision ?? 0 });

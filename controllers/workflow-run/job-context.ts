@@ -3,7 +3,7 @@ import type { JobStatus } from "#api/kinds/workflow-run.ts";
 import { resolveArtifacts } from "#workflows/artifacts.ts";
 import { type ChildRunResult, childRun, childRunNameOf } from "#workflows/child-run.ts";
 import { childWorkspaceName } from "#workflows/child-workspace.ts";
-import type { JobPlan, StepPlan, WorkflowPlan } from "#workflows/compile-workflow.ts";
+import { type JobPlan, runsOnOf, type StepPlan, type WorkflowPlan } from "#workflows/plan.ts";
 import { runtimeLanguage } from "#workflows/script/language.ts";
 import { contextValues } from "#workflows/values.ts";
 import type { Found, Seen } from "./seen.ts";
@@ -59,7 +59,7 @@ export function runNameOf(context: JobContext, status: JobStatus, step: StepPlan
 /** The child Run of a step, built from the statuses of this pass. */
 export function buildRun(context: JobContext, status: JobStatus, step: StepPlan, id: StepIdentity): ChildRunResult {
   const { seen, job, jobs } = context;
-  const runtime = seen.runtimeOf(job.runsOn);
+  const runtime = seen.runtimeOf(runsOnOf(job));
   const artifacts = resolveArtifacts(job, jobs);
   if (!artifacts.ok) return artifacts;
   return childRun({

@@ -4,6 +4,7 @@ import { isActive, isBad, jobEvent, mustStartAnother } from "#machines/derive.ts
 import type { JobEvent } from "#machines/job.ts";
 import { cannotStartReasons } from "#machines/step-status.ts";
 import { checkStores, resolveArtifacts } from "#workflows/artifacts.ts";
+import { stepsOf } from "#workflows/plan.ts";
 import { contextValues, jobOutputs, memberOf } from "#workflows/values.ts";
 import { type JobContext, whyGone, workspaceNameOf, workspaceOf } from "./job-context.ts";
 import { neverClaimed } from "./observe-step.ts";
@@ -61,7 +62,7 @@ function observeNeeds({ seen, plan, job, jobs, now }: JobContext): JobEvent | un
     const reason = cannotStartReasons.find((each) => each === failure.reason) ?? "ArtifactMissing";
     return { type: "CANNOT_START", reason, message: failure.message, now };
   }
-  return { type: "READY", steps: job.steps.map(({ name }) => name), now };
+  return { type: "READY", steps: stepsOf(job).map(({ name }) => name), now };
 }
 
 const storeOwner = (runtime: { metadata: { name: string }; spec: object } | undefined) =>

@@ -18,6 +18,9 @@ const accepted: Record<string, { text: string; paths: string[] }> = {
     text: `\${{ needs.BUILD.outputs.TAG }}`,
     paths: ["needs.build.outputs.tag"],
   },
+  "a whole context as an argument": { text: `\${{ toJSON(needs) }}`, paths: ["needs"] },
+  "a member of all needs": { text: `\${{ contains(needs.*.result, 'failure') }}`, paths: ["needs"] },
+  "how a step went": { text: `\${{ steps.a.outcome }}`, paths: ["steps.a.outcome"] },
   "all outputs of a step": { text: `\${{ toJSON(steps.a.outputs) }}`, paths: ["steps.a.outputs"] },
   "a key that is calculated": {
     text: `\${{ steps.a.outputs[needs.build.outputs.tag] }}`,
@@ -56,14 +59,14 @@ const refused: Record<string, { text: string; want: [message: string, advice: Re
   },
   nothing: { text: `\${{ }}`, want: ["1:4: the expression is empty", /between the braces/] },
   "a context that is not there": {
-    text: `\${{ env.X }}`,
-    want: ['1:5: there is no "env" here', /steps, needs and jobs/],
+    text: `\${{ nope.X }}`,
+    want: ['1:5: there is no "nope" here', /needs, jobs, inputs, run, job, env and steps/],
   },
   "a word without quotes": { text: `\${{ x == hello }}`, want: ['1:5: there is no "x" here', /single quotes/] },
   "a string in double quotes": { text: `\${{ "x" }}`, want: ["1:5: strings stand in single quotes here", /'text'/] },
   "a function that is not there": {
     text: `\${{ hashFiles('x') }}`,
-    want: ['1:5: there is no function "hashFiles"', /contains, .* fromJSON/],
+    want: ['1:5: there is no function "hashFiles"', /sha256sum/],
   },
   "a member of every object is no function": {
     text: `\${{ constructor(1) }}`,
@@ -89,8 +92,8 @@ const refused: Record<string, { text: string; want: [message: string, advice: Re
     want: ['1:11: step "later" has not run yet at this place', /a and b/],
   },
   "a member of a step that is not there": {
-    text: `\${{ steps.a.outcome }}`,
-    want: ['1:13: there is no member "outcome" in steps.a', /outputs/],
+    text: `\${{ steps.a.output }}`,
+    want: ['1:13: there is no member "output" in steps.a', /outputs, outcome and conclusion/],
   },
   "a job that is not needed": {
     text: `\${{ needs.other.outputs.x }}`,
@@ -112,14 +115,43 @@ const refused: Record<string, { text: string; want: [message: string, advice: Re
     text: `\${{ needs.build.outputs.constructor }}`,
     want: ['1:25: there is no output "constructor" in needs.build.outputs', /tag/],
   },
-  "a whole context": { text: `\${{ toJSON(steps) }}`, want: ['1:12: "steps" has no value of its own', /steps\.a/] },
+  "a whole context": { text: `\${{ steps }}`, want: ['1:5: "steps" has no value of its own', /steps\.a.*toJSON/] },
+  "a whole context that is compared": {
+    text: `\${{ needs == 'x' }}`,
+    want: ['1:5: "needs" has no value of its own', /needs\.build/],
+  },
+  "all outputs": {
+    text: `\${{ steps.a.outputs }}`,
+    want: ['1:5: "steps.a.outputs" has no value of its own', /toJSON\(steps\.a\.outputs\)/],
+  },
   "a whole step": { text: `\${{ steps.a }}`, want: ['1:5: "steps.a" has no value of its own', /steps\.a\.outputs/] },
   "a step in a group": {
     text: `\${{ (steps.a).outputs.x }}`,
     want: ['1:6: "steps.a" has no value of its own', /steps\.a\.outputs/],
   },
-  "all steps": {
+  "a list of all steps": {
     text: `\${{ steps.*.outputs.x }}`,
+    want: ['1:5: "steps.*" is a list, which has no text of its own', /contains/],
+  },
+  "a member that none of the needs has": {
+    text: `\${{ join(needs.*.outcome, ',') }}`,
+    want: ['1:18: there is no member "outcome" in needs.*', /outputs and result/],
+  },
+  "a member of a result": {
+    text: `\${{ steps.a.outcome.x }}`,
+    want: ['1:21: "steps.a.outcome" is a text and has no members', /./],
+  },
+  "a status function outside of an if": {
+    text: `\${{ failure() }}`,
+    want: ["1:5: failure() cannot be asked in a step", /in an if/],
+  },
+  "a context of other places": {
+    text: `\${{ matrix.x }}`,
+    want: ['1:5: "matrix" is not known in a step', /Known here/],
+  },
+  "a context of GitHub": { text: `\${{ github.sha }}`, want: ['1:5: there is no "github" here', /run\.name/] },
+  "a step of which the name is calculated": {
+    text: `\${{ steps[needs.build.outputs.tag].outcome }}`,
     want: ['1:5: the earlier step after "steps" must be written out', /a and b/],
   },
   "all outputs as a list": {
@@ -135,10 +167,10 @@ const refused: Record<string, { text: string; want: [message: string, advice: Re
     want: ['1:27: there is no earlier step "nope" in steps', /a and b/],
   },
   "a fault behind a string of several lines": {
-    text: `\${{ format('a\nb', 1) == env }}`,
-    want: ['2:11: there is no "env" here', /steps/],
+    text: `\${{ format('a\nb', 1) == nope }}`,
+    want: ['2:11: there is no "nope" here', /steps/],
   },
-  "a fault on a later line": { text: `x\n  \${{\n 'a' == env }}`, want: ['3:9: there is no "env" here', /steps/] },
+  "a fault on a later line": { text: `x\n  \${{\n 'a' == nope }}`, want: ['3:9: there is no "nope" here', /steps/] },
   "nesting that is too deep": {
     text: `\${{ ${"(".repeat(60)}1${")".repeat(60)} }}`,
     want: ["1:55: exceeded max expression depth 50 (()", /./],

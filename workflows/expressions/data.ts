@@ -14,6 +14,24 @@ export function toData(value: unknown): data.ExpressionData {
   return dictionary;
 }
 
+/** The JSON value that the engine holds. */
+export function fromData(value: data.ExpressionData): unknown {
+  switch (value.kind) {
+    case data.Kind.Array:
+      return value.values().map(fromData);
+    case data.Kind.Dictionary:
+      return Object.fromEntries(value.pairs().map(({ key, value: member }) => [key, fromData(member)]));
+    case data.Kind.Null:
+      return null;
+    case data.Kind.Boolean:
+      return value.value;
+    case data.Kind.Number:
+      return value.number();
+    default:
+      return value.coerceString();
+  }
+}
+
 /** Whether the engine's value is an object or a list: it has no text of its own. */
 export function isStructured(value: data.ExpressionData): boolean {
   return value.kind === data.Kind.Array || value.kind === data.Kind.Dictionary;

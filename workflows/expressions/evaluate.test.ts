@@ -73,7 +73,6 @@ const failures: Record<string, RegExp> = {
   "«steps.a.outputs.nope && 'x'»": /steps\.a\.outputs has no "nope"/,
   "«'x' == 'y' || steps.a.outputs.nope»": /steps\.a\.outputs has no "nope"/,
   "«steps.a.outputs[1 == 1]»": /the key after steps\.a\.outputs is not a text/,
-  "«steps.a.outputs»": /object or a list; write toJSON/,
   "«fromJSON(steps.a.outputs.json)»": /object or a list; write toJSON/,
   "«fromJSON(steps.a.outputs.json).list»": /object or a list; write toJSON/,
   "«fromJSON(steps.a.outputs.json).nope»": /there is no value; write \(\.\.\.\) \|\| 'default'/,

@@ -1,13 +1,13 @@
 import { data, Evaluator, type Expr } from "@actions/expressions";
 import { type ContextAccess, type IndexAccess, Literal, type Logical } from "@actions/expressions/ast";
 import { listOf } from "../field-error.ts";
-import type { Expression, Template } from "./compile.ts";
-import { type Reference, same } from "./contexts.ts";
-import { isStructured, toData } from "./data.ts";
-import { functions } from "./functions.ts";
+import type { Condition, Expression, Template } from "./compile.ts";
+import { fromData, isStructured, toData } from "./data.ts";
+import { functions, type Progress, withStatus } from "./functions.ts";
 import { limits } from "./limits.ts";
 import { positionAt } from "./position.ts";
-import { isOr } from "./resolve.ts";
+import { isOr, type Reference } from "./resolve.ts";
+import { same } from "./shape.ts";
 
 /** What the contexts hold at run time: plain JSON, e.g. `{steps: {build: {outputs: {tag: "v1"}}}}`. */
 export interface ContextValues {
@@ -30,10 +30,7 @@ class MissingValue extends Error {
  * @param text of the field, for the position in messages
  */
 export function evaluateExpression(expression: Expression, values: ContextValues, text: string): Evaluated {
-  const failed = (message: string): Evaluated => {
-    const { line, column } = positionAt(text, expression.start);
-    return { ok: false, message: `${text.slice(expression.start, expression.end)} at ${line}:${column}: ${message}` };
-  };
+  const failed = (error: unknown): Evaluated => ({ ok: false, message: faultAt(expression, text, error) });
   try {
     const result = new StrictEvaluator(expression, values).evaluate();
     if (isStructured(result)) return failed("the value is an object or a list; write toJSON(...) around it");
@@ -42,7 +39,21 @@ export function evaluateExpression(expression: Expression, values: ContextValues
     if (value.length <= limits.valueLength) return { ok: true, value };
     return failed(`the value is longer than ${limits.valueLength} characters`);
   } catch (error) {
-    return failed(error instanceof Error ? error.message : String(error));
+    return failed(error);
+  }
+}
+
+export type EvaluatedValue =
+  | { readonly ok: true; readonly value: unknown }
+  /** As of {@link Evaluated}. */
+  | { readonly ok: false; readonly message: string };
+
+/** The JSON value of one expression; like its text, it is never missing. */
+export function evaluateValue(expression: Expression, values: ContextValues, text: string): EvaluatedValue {
+  try {
+    return { ok: true, value: fromData(new StrictEvaluator(expression, values).evaluate()) };
+  } catch (error) {
+    return { ok: false, message: faultAt(expression, text, error) };
   }
 }
 
@@ -59,13 +70,40 @@ export function evaluateTemplate(template: Template, values: ContextValues): Eva
   return { ok: true, value: out + template.text.slice(from) };
 }
 
+export type Asked =
+  | { readonly ok: true; readonly holds: boolean }
+  /** As of {@link Evaluated}. */
+  | { readonly ok: false; readonly message: string };
+
+/**
+ * Whether a condition holds. Here an output that nobody wrote is no value, as on GitHub: `steps.a.outputs.x == 'yes'` does not hold then.
+ *
+ * @param progress of an `if`: without status functions in it, nothing is asked unless all went well. Absent for other fields.
+ */
+export function evaluateCondition(condition: Condition, values: ContextValues, progress?: Progress): Asked {
+  if (progress !== undefined && !condition.asksStatus && !progress.success) return { ok: true, holds: false };
+  const { expression, text } = condition;
+  try {
+    const known = progress === undefined ? functions : withStatus(progress);
+    return { ok: true, holds: isTruthy(new LenientEvaluator(expression, values, known).evaluate()) };
+  } catch (error) {
+    return { ok: false, message: faultAt(expression, text, error) };
+  }
+}
+
+function faultAt(expression: Expression, text: string, error: unknown): string {
+  const { line, column } = positionAt(text, expression.start);
+  const message = error instanceof Error ? error.message : String(error);
+  return `${text.slice(expression.start, expression.end)} at ${line}:${column}: ${message}`;
+}
+
 /** The engine, except that names of contexts are looked up by us: own members only, and a missing one is an error. */
 class StrictEvaluator extends Evaluator {
   readonly #references: ReadonlyMap<Expr, Reference>;
   readonly #values: ContextValues;
 
-  constructor(expression: Expression, values: ContextValues) {
-    super(expression.tree, new data.Dictionary(), functions);
+  constructor(expression: Expression, values: ContextValues, known = functions) {
+    super(expression.tree, new data.Dictionary(), known);
     this.#references = expression.references;
     this.#values = values;
   }
@@ -73,13 +111,16 @@ class StrictEvaluator extends Evaluator {
   override visitContextAccess(node: ContextAccess): data.ExpressionData {
     const reference = this.#references.get(node);
     if (reference === undefined) throw new Error(`${node.name.lexeme} has no value of its own`);
-    return toData(this.#lookUp(reference.path));
+    return this.valueAt(reference.path);
+  }
+
+  protected valueAt(path: readonly string[]): data.ExpressionData {
+    return toData(this.#lookUp(path));
   }
 
   override visitIndexAccess(node: IndexAccess): data.ExpressionData {
     const reference = this.#references.get(node);
-    if (reference !== undefined)
-      return toData(this.#lookUp([...reference.path, ...this.#computedKey(reference.path, node)]));
+    if (reference !== undefined) return this.valueAt([...reference.path, ...this.#computedKey(reference.path, node)]);
     return super.visitIndexAccess(node);
   }
 
@@ -122,6 +163,18 @@ class StrictEvaluator extends Evaluator {
     const key = this.eval(node.index);
     if (key.kind === data.Kind.String) return [key.coerceString()];
     throw new Error(`the key after ${path.join(".")} is not a text`);
+  }
+}
+
+/** For conditions: what is missing is no value. */
+class LenientEvaluator extends StrictEvaluator {
+  protected override valueAt(path: readonly string[]): data.ExpressionData {
+    try {
+      return super.valueAt(path);
+    } catch (error) {
+      if (error instanceof MissingValue) return new data.Null();
+      throw error;
+    }
   }
 }
 

@@ -6,11 +6,39 @@ import { limits } from "./limits.ts";
 /** The functions that expressions may call, as people write them. Names are compared without case. */
 export const functionNames = ["contains", "startsWith", "endsWith", "format", "join", "toJSON", "fromJSON"] as const;
 
+/** The functions of an `if` that ask how things went so far. */
+export const statusFunctions = ["success", "failure", "always", "cancelled"] as const;
+
 const known: ReadonlyMap<string, string> = new Map(functionNames.map((name) => [name.toLowerCase(), name]));
 
 /** Whether there is a function of that name, in any case. */
 export function isFunction(name: string): boolean {
   return known.has(name.toLowerCase());
+}
+
+export function isStatusFunction(name: string): boolean {
+  return statusFunctions.some((status) => status === name.toLowerCase());
+}
+
+/** How things went so far at a place: what the status functions answer. */
+export interface Progress {
+  /** Nothing that came before failed or was cancelled. */
+  readonly success: boolean;
+  readonly failure: boolean;
+  readonly cancelled: boolean;
+}
+
+/** The functions of an `if`: the same, and the status functions. */
+export function withStatus(progress: Progress): Map<string, FunctionDefinition> {
+  const answer = (name: string, value: boolean): [string, FunctionDefinition] => [
+    name,
+    { name, minArgs: 0, maxArgs: 0, call: () => new data.BooleanData(value) },
+  ];
+  return new Map([
+    ...functions,
+    ...(["success", "failure", "cancelled"] as const).map((name) => answer(name, progress[name])),
+    answer("always", true),
+  ]);
 }
 
 /**

@@ -2,8 +2,13 @@ import { type Expr, ExpressionError, Lexer, Parser } from "@actions/expressions"
 import type { Token } from "@actions/expressions/lexer";
 import { TokenType } from "@actions/expressions/lexer";
 import { listOf } from "../field-error.ts";
-import { functionNames, isFunction } from "./functions.ts";
+import { foreignNames } from "./foreign.ts";
+import { functionNames, isFunction, isStatusFunction, statusFunctions } from "./functions.ts";
 import { limits } from "./limits.ts";
+import type { Scope } from "./scopes.ts";
+
+/** All contexts that some place knows. */
+const contextNames = new Set(["inputs", "env", "needs", "jobs", "steps", "matrix", "strategy", "run", "job"]);
 
 /** The tree of an expression; `column` of every token in it is its offset in the text, `line` is 0. */
 export type ParseResult =
@@ -14,9 +19,9 @@ export type ParseResult =
  * Parses one expression with GitHub's engine. What the engine gets wrong is put right here: columns after a string of several
  * lines, strings with more than one doubled quote, and functions that exist on every JavaScript object.
  *
- * @param contexts names that may stand at the beginning of `a.b.c`
+ * @param scope of the place: the names that may stand at the beginning of `a.b.c`, and whether status functions may
  */
-export function parseExpression(source: string, contexts: readonly string[]): ParseResult {
+export function parseExpression(source: string, scope: Scope): ParseResult {
   if (source.trim() === "") {
     return { ok: false, offset: 0, message: "the expression is empty", advice: "Write something between the braces." };
   }
@@ -38,22 +43,34 @@ export function parseExpression(source: string, contexts: readonly string[]): Pa
       token.type === TokenType.IDENTIFIER &&
       tokens[index + 1]?.type === TokenType.LEFT_PAREN &&
       tokens[index - 1]?.type !== TokenType.DOT &&
-      !isFunction(token.lexeme),
+      !isFunction(token.lexeme) &&
+      !(scope.status && isStatusFunction(token.lexeme)),
   );
-  if (stranger !== undefined) {
-    return {
-      ok: false,
-      offset: stranger.range.start.column,
-      message: `there is no function "${stranger.lexeme}"`,
-      advice: `Functions are ${listOf(functionNames)}.`,
-    };
-  }
+  if (stranger !== undefined) return strangerError(stranger, scope);
+  const contexts = [...scope.contexts.keys()];
   try {
-    return { ok: true, tree: new Parser(tokens, [...contexts], []).parse() };
+    return { ok: true, tree: new Parser(tokens, contexts, scope.status ? statusInfos : []).parse() };
   } catch (error) {
-    if (error instanceof ExpressionError) return parserError(error, source, contexts);
+    if (error instanceof ExpressionError) return parserError(error, source, contexts, scope);
     return { ok: false, offset: 0, message: "the expression is nested too deeply" };
   }
+}
+
+const statusInfos = statusFunctions.map((name) => ({ name, minArgs: 0, maxArgs: 0 }));
+
+function strangerError({ lexeme, range }: Token, scope: Scope): ParseResult {
+  const offset = range.start.column;
+  if (isStatusFunction(lexeme)) {
+    const message = `${lexeme}() cannot be asked in ${scope.place}`;
+    return { ok: false, offset, message, advice: "Ask it in an if." };
+  }
+  const names = scope.status ? [...functionNames, ...statusFunctions] : functionNames;
+  return {
+    ok: false,
+    offset,
+    message: `there is no function "${lexeme}"`,
+    advice: foreignNames.get(lexeme.toLowerCase()) ?? `Functions are ${listOf(names)}.`,
+  };
 }
 
 /** Puts offsets into the tokens. Between tokens there is only white space, so each begins at the next other character. */
@@ -84,15 +101,18 @@ function lexerError(error: unknown, source: string): ParseResult {
   return { ok: false, offset, message: `"${symbol}" means nothing here` };
 }
 
-function parserError(error: ExpressionError, source: string, contexts: readonly string[]): ParseResult {
+function parserError(error: ExpressionError, source: string, contexts: readonly string[], scope: Scope): ParseResult {
   const offset = Math.min(error.pos.column, source.length);
   const symbol = /'(.*)'$/s.exec(error.message)?.[1] ?? "";
   if (error.message.startsWith("Unrecognized named-value")) {
     return {
       ok: false,
       offset,
-      message: `there is no "${symbol}" here`,
-      advice: `Known here: ${listOf(contexts)}. Strings stand in single quotes.`,
+      message: contextNames.has(symbol.toLowerCase())
+        ? `"${symbol}" is not known in ${scope.place}`
+        : `there is no "${symbol}" here`,
+      advice:
+        foreignNames.get(symbol.toLowerCase()) ?? `Known here: ${listOf(contexts)}. Strings stand in single quotes.`,
     };
   }
   if (error.message.startsWith("Unexpected end") || symbol === "EOF" || symbol === "") {

@@ -12,7 +12,17 @@ import {
 } from "@actions/expressions/ast";
 import { TokenType } from "@actions/expressions/lexer";
 import { listOf } from "../field-error.ts";
-import { type Reference, type Scope, type Shape, same } from "./contexts.ts";
+import type { Scope } from "./scopes.ts";
+import { type Shape, same } from "./shape.ts";
+
+/** What an expression refers to. */
+export interface Reference {
+  /**
+   * Names from the context on, spelled as the spec spells them, e.g. `["steps", "build", "outputs", "tag"]`. Without the last
+   * key it means all values together; what follows a whole context or a deep value is the evaluator's.
+   */
+  readonly path: readonly string[];
+}
 
 /** A name that does not exist, with the offset in the expression. */
 export interface ResolveError {
@@ -25,6 +35,8 @@ export interface Resolved {
   /** The nodes of the tree that stand for values of contexts. A node with a key that is computed is followed at run time. */
   readonly references: ReadonlyMap<Expr, Reference>;
   readonly errors: readonly ResolveError[];
+  /** Names of the functions that are called, in lower case. */
+  readonly functions: ReadonlySet<string>;
 }
 
 /** One step of `a.b['c']`: the name, or a computed index, and where it stands. */
@@ -39,16 +51,20 @@ interface Link {
 export function resolveReferences(tree: Expr, scope: Scope): Resolved {
   const references = new Map<Expr, Reference>();
   const errors: ResolveError[] = [];
-  const visit = (node: Expr): void => {
-    if (node instanceof Grouping) visit(node.group);
+  const functions = new Set<string>();
+  /** @param whole whether an object can stand there: as an argument of toJSON, for example. */
+  const visit = (node: Expr, whole = false): void => {
+    if (node instanceof Grouping) visit(node.group, whole);
     else if (node instanceof Unary) visit(node.expr);
-    else if (node instanceof Logical || node instanceof FunctionCall) node.args.forEach(visit);
-    else if (node instanceof Binary) {
+    else if (node instanceof Logical || node instanceof FunctionCall) {
+      if (node instanceof FunctionCall) functions.add(node.functionName.lexeme.toLowerCase());
+      for (const arg of node.args) visit(arg, node instanceof FunctionCall);
+    } else if (node instanceof Binary) {
       visit(node.left);
       visit(node.right);
-    } else if (node instanceof ContextAccess || node instanceof IndexAccess) access(node);
+    } else if (node instanceof ContextAccess || node instanceof IndexAccess) access(node, whole);
   };
-  const access = (node: ContextAccess | IndexAccess): void => {
+  const access = (node: ContextAccess | IndexAccess, whole: boolean): void => {
     const links: Link[] = [];
     let root: Expr = node;
     for (; root instanceof IndexAccess; root = root.expr) {
@@ -59,12 +75,12 @@ export function resolveReferences(tree: Expr, scope: Scope): Resolved {
       visit(root);
       return;
     }
-    const result = follow(root, links, scope);
+    const result = follow(root, links, scope, whole);
     if ("message" in result) errors.push(result);
     else references.set(result.node, result.reference);
   };
   visit(tree);
-  return { references, errors };
+  return { references, errors, functions };
 }
 
 function linkOf(node: IndexAccess): Link {
@@ -83,8 +99,9 @@ function follow(
   root: ContextAccess,
   links: readonly Link[],
   scope: Scope,
+  whole: boolean,
 ): { node: Expr; reference: Reference } | ResolveError {
-  const found = [...scope].find(([name]) => same(name, root.name.lexeme));
+  const found = [...scope.contexts].find(([name]) => same(name, root.name.lexeme));
   if (found === undefined) {
     return { offset: root.name.range.start.column, message: `there is no "${root.name.lexeme}" here` };
   }
@@ -94,6 +111,12 @@ function follow(
   let text = path[0];
   for (const [index, link] of links.entries()) {
     if (shape.kind === "values") return lastLink(links, index, shape, path, text);
+    if (shape.kind === "leaf") return { offset: link.offset, message: `"${text}" is a text and has no members` };
+    if (link.star && !whole) {
+      const message = `"${text}.*" is a list, which has no text of its own`;
+      return { offset: link.offset, message, advice: "Hand it to contains, join or toJSON." };
+    }
+    if (link.star) return allMembers(links, index, shape, node, path);
     if (link.name === undefined) {
       return {
         offset: link.offset,
@@ -115,12 +138,32 @@ function follow(
     shape = member.shape;
     node = link.node;
   }
-  if (shape.kind === "values") return { node, reference: { path } };
-  const [example = "NAME"] = shape.names();
+  if (shape.kind === "leaf" || whole) return { node, reference: { path } };
+  const [example = "NAME"] = shape.kind === "members" ? shape.names() : [];
   return {
     offset: offsetOf(node),
     message: `"${text}" has no value of its own`,
-    advice: `Go on to a value, for example ${text}.${example}.`,
+    advice: `Go on to a value, for example ${text}.${example}, or write toJSON(${text}).`,
+  };
+}
+
+/** `needs.*.result`: the names after the star must be known to some member. The evaluator goes through the members. */
+function allMembers(
+  links: readonly Link[],
+  index: number,
+  shape: Shape & { kind: "members" },
+  node: Expr,
+  path: readonly string[],
+): { node: Expr; reference: Reference } | ResolveError {
+  const next = links[index + 1];
+  const [sample = ""] = shape.names();
+  const inner = shape.find(sample)?.shape;
+  const unknown = next?.name !== undefined && inner?.kind === "members" && inner.find(next.name) === undefined;
+  if (!unknown || next === undefined) return { node, reference: { path } };
+  return {
+    offset: next.offset,
+    message: `there is no ${inner.noun} "${next.name}" in ${path.join(".")}.*`,
+    advice: `Known here: ${listOf(inner.names())}.`,
   };
 }
 
@@ -142,7 +185,7 @@ function lastLink(
       advice: `Write one ${shape.noun}, or toJSON(${text}) for all.`,
     };
   }
-  if (next !== undefined) {
+  if (next !== undefined && shape.deep !== true) {
     return {
       offset: next.offset,
       message: `an ${shape.noun} is a text and has no members`,

@@ -1,14 +1,17 @@
 import { expect } from "vitest";
 import { compileTemplate, type Template } from "../expressions/compile.ts";
-import { jobScope } from "../expressions/contexts.ts";
+import { jobScopes } from "../expressions/scopes.ts";
 
 /** Steps `a` and `b` came before, job `build` with output `tag` is needed, `later` comes later, `other` is not needed. */
-export const scope = jobScope({
+export const scope = jobScopes({
   job: "deploy",
   jobs: ["build", "other", "deploy"],
-  steps: ["a", "b", "later"],
+  steps: [{ name: "a" }, { name: "b" }, { name: "later" }],
   needs: [{ id: "build", outputs: ["tag"] }],
-})(2);
+  inputs: [],
+  variables: [],
+  matrix: undefined,
+}).step(2, []).rest;
 
 /** The text with `@` as `${{ steps.a.outputs.v }}` and `€` as `${{ steps.b.outputs.w }}`, compiled. */
 export function templateOf(text: string): Template {

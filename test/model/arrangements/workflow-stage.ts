@@ -146,7 +146,7 @@ export class WorkflowStage implements Stage {
     const { attempt = 1, collision = 0 } = await this.job(id);
     return childWorkspaceName({
       owner: await this.subject(),
-      job: { id, runsOn: "bash" },
+      job: { id },
       jobAttempt: attempt,
       collision,
     });

@@ -1,0 +1,43 @@
+import { invalid } from "#api/validation/rule.ts";
+import type { FieldError } from "./field-error.ts";
+import type { ActionPlan, Compiled, WorkflowPlan } from "./plan.ts";
+
+/**
+ * Levels of Workflows that use each other, the one at the top included. Each level is a WorkflowRun of its own, which somebody has to
+ * find their way through.
+ */
+export const maxLevels = 4;
+
+/** What came of a name after `uses`. */
+export type Used<Plan> =
+  | { readonly kind: "plan"; readonly plan: Plan }
+  /** Nobody looked: what is used may come later. */
+  | { readonly kind: "unchecked" }
+  | { readonly kind: "wrong"; readonly message: string; readonly advice: string };
+
+/** Finds what jobs and steps use. */
+export interface Uses {
+  action(name: string): Used<ActionPlan>;
+  workflow(name: string): Used<WorkflowPlan>;
+}
+
+/** For admission of templates: what they use may be created after them, and be changed at any time. */
+export const unchecked: Uses = {
+  action: () => ({ kind: "unchecked" }),
+  workflow: () => ({ kind: "unchecked" }),
+};
+
+/** The error of a `uses` that leads nowhere, if it does. */
+export function useErrors(used: Used<unknown>, path: string): FieldError[] {
+  return used.kind === "wrong" ? [invalid(path, used.message, used.advice)] : [];
+}
+
+/** What compiling a template came to, as the answer to `uses`. */
+export function usedPlan<Plan>(what: string, compiled: Compiled<Plan>): Used<Plan> {
+  if (compiled.ok) return { kind: "plan", plan: compiled.plan };
+  const [first] = compiled.errors;
+  const more = compiled.errors.length > 1 ? ` (and ${compiled.errors.length - 1} more)` : "";
+  // Its positions and excerpts are about another object.
+  const message = `${what} is not valid: ${first?.path}: ${first?.message}${more}`;
+  return { kind: "wrong", message, advice: `Correct ${what} first.` };
+}
