@@ -52,12 +52,13 @@ async function keepReferenced({ client, namespace }: SweepDeps, unclaimed: Set<s
     for (const ref of refs) unclaimed.delete(runUidOf(ref) ?? "");
   };
   const options = { namespace, signal };
+  // In this order: a WorkflowRun that goes in between has handed its references to Runs before.
+  for await (const { status } of pages(client, workflowRuns, options)) {
+    for (const job of Object.values(status?.jobs ?? {})) keep(Object.values(job.artifacts ?? {}));
+  }
   for await (const { metadata, spec, status } of pages(client, runs, options)) {
     unclaimed.delete(metadata.uid ?? "");
     if (!isTerminal(status?.phase)) keep((spec.artifactInputs ?? []).map(({ ref }) => ref));
-  }
-  for await (const { status } of pages(client, workflowRuns, options)) {
-    for (const job of Object.values(status?.jobs ?? {})) keep(Object.values(job.artifacts ?? {}));
   }
 }
 

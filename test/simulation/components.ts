@@ -17,6 +17,9 @@ export type ComponentName = (typeof componentNames)[number];
 /** TTL of the workspace of a job that is over, in seconds. */
 const workspaceTtlSeconds = 20;
 
+/** Longer than the controllers are ever away, so that what a Run has stored is recorded before it is old enough. */
+const sweepIntervalMs = 60_000;
+
 /** The longest that a component that crashed stays away, in milliseconds. */
 const longestAbsenceMs = 25_000;
 
@@ -72,7 +75,7 @@ export class Components {
         return createScheduler({ ...deps, plugins: this.#defect.plugins ?? defaultPlugins }).start(signal);
       case "controllers": {
         const settings: ControllerSettings = {
-          pool: { image: "kruntimes:simulation", clusterUid: this.#clusterUid },
+          pool: { image: "kruntimes:simulation", clusterUid: this.#clusterUid, sweepIntervalMs },
           workflow: { workspaceTtlSeconds },
         };
         return createControllers(deps, settings).start(signal);

@@ -5,6 +5,7 @@ import {
   exitCodesIgnored,
   noCapacityFilter,
   recoveryIsLost,
+  runsUnseenBySweep,
   workspacesRemovedAtStart,
 } from "./defects.ts";
 import { simulate } from "./simulate.ts";
@@ -25,6 +26,10 @@ const defects: Record<string, { defect: Defect; rule: string }> = {
   "an agent that removes what Runs share": {
     defect: workspacesRemovedAtStart,
     rule: "files go only with their workspace",
+  },
+  "an agent that takes every Run for gone when it sweeps": {
+    defect: runsUnseenBySweep,
+    rule: "artifacts go only when nobody refers to them",
   },
   "a controller that does not take Runs away from lost Pods": {
     defect: recoveryIsLost,

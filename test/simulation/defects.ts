@@ -11,6 +11,8 @@ export interface Defect {
   readonly executor?: (executor: ExecutorClient) => ExecutorClient;
   /** What each agent has in place of its workspace volume. */
   readonly files?: (files: Files) => Files;
+  /** What each agent talks to in place of the API server. */
+  readonly agents?: (transport: Transport) => Transport;
   /** What the controllers talk to in place of the API server. */
   readonly controllers?: (transport: Transport) => Transport;
 }
@@ -70,6 +72,17 @@ export const recoveryIsLost: Defect = {
     request: <T>(request: ApiRequest) =>
       request.method === "PUT" && /\/runs\/[^/]+\/status$/.test(request.path)
         ? Promise.resolve(request.body as T)
+        : transport.request<T>(request),
+  }),
+};
+
+/** Agents to whose sweep every Run is gone. */
+export const runsUnseenBySweep: Defect = {
+  agents: (transport) => ({
+    ...transport,
+    request: <T>(request: ApiRequest) =>
+      request.method === "GET" && request.path.endsWith("/runs") && request.query?.fieldSelector === undefined
+        ? Promise.resolve({ metadata: {}, items: [] } as T)
         : transport.request<T>(request),
   }),
 };

@@ -24,6 +24,9 @@ const startup = { agent: [50, 600], executor: [20, 300] } as const;
 
 export const layout = nodeLayout("/state");
 
+/** The directory of the artifacts of a Run in a claim. */
+const storedArtifacts = /\/runs\/([^/]+)\/artifacts$/;
+
 const nothing: Process = { pid: 0, ended: new Promise(() => {}), signal() {} };
 
 /** The machine that the Pods run on: their processes, volumes and claims. It stands below the real node of `local/`. */
@@ -101,9 +104,10 @@ export class SimNode {
     const flags = parseFlags(request.args.slice(1), request.env);
     pod.capacity = flags.self.capacity;
     const random = world.faults.dice(`random of ${life.name}`).random;
+    const line = world.network.connect(life);
     const agent = createAgent(
       {
-        client: createClient(world.network.connect(life)),
+        client: createClient(this.#defect.agents?.(line) ?? line),
         clock: life.clock,
         random,
         logger: world.logger(life),
@@ -172,6 +176,8 @@ export class SimNode {
           if (this.#world.clock.monotonic() < this.#storeDownUntil) {
             throw new FilesError("Failed", String(args[0]), "input/output error");
           }
+          const [, runUid] = storedArtifacts.exec(String(args[0])) ?? [];
+          if (key === "remove" && runUid !== undefined) this.#world.tell((rule) => rule.removeStored?.(runUid));
           return Reflect.apply(member, target, args);
         };
       },

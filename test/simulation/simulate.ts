@@ -4,6 +4,7 @@ import type { Defect } from "./defects.ts";
 import { Disturbances } from "./disturbances.ts";
 import type { FaultKind } from "./faults.ts";
 import { Workload } from "./people/workload.ts";
+import { artifactRules } from "./rules/artifacts.ts";
 import { attemptRules } from "./rules/attempts.ts";
 import { capacityRules } from "./rules/capacity.ts";
 import { unsettled } from "./rules/convergence.ts";
@@ -59,6 +60,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     attemptRules(world, world.report, () => node.pods.values()),
     capacityRules(world, world.report),
     workspaceRules(world, world.report),
+    artifactRules(world, world.report),
     workflowRules(world, world.report),
     counter(seen),
   );

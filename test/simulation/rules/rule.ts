@@ -34,6 +34,8 @@ export interface Rule {
   wrote?(pod: PodFacts, path: string, content: Uint8Array): void;
   /** An agent is about to remove a path of its workspace volume. */
   remove?(pod: PodFacts, path: string): void;
+  /** An agent is about to remove the stored artifacts of a Run. */
+  removeStored?(runUid: string): void;
   /** The node gives up the directory of a Pod. */
   podRemoved?(pod: PodFacts): void;
 }
