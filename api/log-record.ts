@@ -22,6 +22,11 @@ export interface LogRecord {
   readonly partial?: true;
   /** Present when the bytes are not UTF-8. */
   readonly encoding?: "base64";
+  /**
+   * Bytes that the program had written to the stream up to the end of this record. An agent that is started again prints
+   * anew what it does not know to have been printed; by this, readers tell (`log-repeats.ts`). Absent in `system` records.
+   */
+  readonly end?: number;
 }
 
 /**
@@ -32,7 +37,7 @@ export const maxLineBytes = 16 * 1024 - 1;
 
 /**
  * Room for the message inside a line, in bytes, after JSON escaping (or base64) and without its quotes. The other fields
- * need at most 212 bytes with a UID of 63 characters, so 512 are kept for them.
+ * need at most 235 bytes with a UID of 63 characters, so 512 are kept for them.
  */
 export const maxMessageBytes = maxLineBytes - 512;
 
@@ -53,7 +58,7 @@ export function linePrefix(runUid: string): string {
  */
 export function encodeRecord(record: LogRecord): string {
   if (!uidPattern.test(record.run)) throw new RangeError(`"${record.run}" is not the UID of a Run`);
-  const tail = `${record.partial ? ',"partial":true' : ""}${record.encoding ? `,"encoding":"${record.encoding}"` : ""}}\n`;
+  const tail = `${record.partial ? ',"partial":true' : ""}${record.encoding ? `,"encoding":"${record.encoding}"` : ""}${record.end === undefined ? "" : `,"end":${record.end}`}}\n`;
   const line =
     `${linePrefix(record.run)}"attempt":${record.attempt},"seq":${record.seq},"time":"${record.time}",` +
     `"stream":"${record.stream}","message":${JSON.stringify(record.message)}${tail}`;
@@ -102,7 +107,8 @@ function isRecord(value: unknown): value is LogRecord {
     streams.has(r.stream) &&
     typeof r.message === "string" &&
     (r.partial === undefined || r.partial === true) &&
-    (r.encoding === undefined || r.encoding === "base64")
+    (r.encoding === undefined || r.encoding === "base64") &&
+    (r.end === undefined || isCount(r.end))
   );
 }
 

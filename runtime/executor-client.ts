@@ -69,6 +69,8 @@ export type ExecutionEvent =
       readonly seq: number;
       readonly time: number;
       readonly stream: OutputStream;
+      /** Bytes of the stream before these. */
+      readonly offset: number;
       /** Raw bytes as the process wrote them, at most 64 KiB; not cut at lines or characters. */
       readonly bytes: Uint8Array;
     }
@@ -118,9 +120,10 @@ export interface ExecutorClient {
    * Delivers the events from `fromSeq` on (0 or 1: all that are retained), one at a time and in order, and resolves after
    * `onEvent` has taken the `exited` event, or when `signal` is aborted (no error then).
    *
-   * An event counts as taken when the promise of `onEvent` resolves; taken output may be dropped by the executor. Output that
-   * is not taken is never dropped: beyond a bound the program is paused. After a reconnect events that were taken may come
-   * again unless `fromSeq` says otherwise; a gap never occurs. An error of `onEvent` ends the watch and is passed on.
+   * An event counts as taken when the promise of `onEvent` resolves; where `taken` is given, when that names it or a later
+   * one. Taken output may be dropped by the executor. Output that is not taken is never dropped: beyond a bound the program is
+   * paused. After a reconnect events that were taken may come again unless `fromSeq` says otherwise; a gap never occurs. An
+   * error of `onEvent` ends the watch and is passed on.
    *
    * @throws {ExecutionNotFoundError} the executor does not know the execution.
    */
@@ -129,6 +132,7 @@ export interface ExecutorClient {
     fromSeq: number,
     onEvent: (event: ExecutionEvent) => void | Promise<void>,
     signal?: AbortSignal,
+    taken?: () => number,
   ): Promise<void>;
 
   /** All executions, running and finished, that were not forgotten. */

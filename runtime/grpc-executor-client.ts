@@ -82,6 +82,7 @@ export class GrpcExecutorClient implements ExecutorClient {
     fromSeq: number,
     onEvent: (event: ExecutionEvent) => void | Promise<void>,
     signal?: AbortSignal,
+    taken?: () => number,
   ): Promise<void> {
     if (signal?.aborted) return;
     const definition = definitionOf(Watch);
@@ -109,7 +110,7 @@ export class GrpcExecutorClient implements ExecutorClient {
             failed = { error };
             throw error;
           }
-          acknowledge(event);
+          acknowledge(event, taken?.() ?? event.seq);
           complete ||= event.kind === "exited";
         }
       }
@@ -173,13 +174,13 @@ export class GrpcExecutorClient implements ExecutorClient {
   }
 
   /** Tells the executor now and then what it need not keep. A lost acknowledgement is made good by the next one. */
-  #acknowledger(id: ExecutionId): (event: ExecutionEvent) => void {
-    let taken = 0;
-    return (event) => {
-      taken += eventCost(event);
-      if (taken < acknowledgeEveryBytes) return;
-      taken = 0;
-      this.#call(Acknowledge, { ...idOf(id), seq: event.seq }, callDeadlineMs).catch(() => {});
+  #acknowledger(id: ExecutionId): (event: ExecutionEvent, taken: number) => void {
+    let cost = 0;
+    return (event, taken) => {
+      cost += eventCost(event);
+      if (cost < acknowledgeEveryBytes) return;
+      cost = 0;
+      this.#call(Acknowledge, { ...idOf(id), seq: taken }, callDeadlineMs).catch(() => {});
     };
   }
 }

@@ -71,6 +71,7 @@ export class SimulatedExecution {
     fromSeq: number,
     onEvent: (event: ExecutionEvent) => void | Promise<void>,
     signal: AbortSignal | undefined,
+    taken: (() => number) | undefined,
   ): Promise<void> {
     this.#log.acknowledge(fromSeq - 1);
     const wake = () => this.#log.wake();
@@ -86,7 +87,7 @@ export class SimulatedExecution {
           continue;
         }
         await onEvent(event);
-        this.#log.acknowledge(event.seq);
+        this.#log.acknowledge(taken?.() ?? event.seq);
         seq = event.seq + 1;
       }
     } finally {

@@ -125,12 +125,13 @@ export class SimulatedExecutor implements ExecutorClient {
     fromSeq: number,
     onEvent: (event: ExecutionEvent) => void | Promise<void>,
     signal?: AbortSignal,
+    taken?: () => number,
   ): Promise<void> {
     await this.#options.before?.("watch", id);
     this.#assertUp();
     const execution = this.#executions.get(executionKey(id));
     if (execution === undefined) throw new ExecutionNotFoundError(id);
-    await execution.deliver(fromSeq, onEvent, signal);
+    await execution.deliver(fromSeq, onEvent, signal, taken);
   }
 
   list(): Promise<readonly ExecutionSummary[]> {

@@ -1,5 +1,6 @@
 import { formatDuration } from "#api/duration.ts";
 import type { LogRecord } from "#api/log-record.ts";
+import { Once } from "#api/log-repeats.ts";
 import type { Logger } from "#kube/ports.ts";
 import { sleep } from "#kube/ports.ts";
 import type { Cluster } from "#local/cluster.ts";
@@ -74,7 +75,11 @@ async function inCluster(
   // Output may come before it is known whose it is.
   const early: LogRecord[] = [];
   let take = (record: LogRecord): void => void early.push(record);
-  cluster.logs.follow((record) => take(record));
+  const once = new Once();
+  cluster.logs.follow((record) => {
+    const fresh = once.take(record);
+    if (fresh !== undefined) take(fresh);
+  });
   const created = await apply(plan, cluster.client);
   const orderOf = jobOrders(plan, created.workflowRuns);
   const live = out.isTerminal && !options.verbose;

@@ -1,4 +1,5 @@
 import { hash8 } from "#api/hash.ts";
+import type { StreamEnds } from "#api/log-repeats.ts";
 import { badRequest, expired } from "./errors.ts";
 import type { Position } from "./ports.ts";
 
@@ -10,6 +11,8 @@ export interface Place {
   readonly attempt: number;
   readonly seq: number;
   readonly at?: PodPosition;
+  /** Of `attempt`: an agent that is started again repeats output. Absent: nothing. */
+  readonly ends?: StreamEnds;
 }
 
 export interface PodPosition {
@@ -28,13 +31,14 @@ export const startCursor = "start";
 export const runKey = (uid: string) => hash8(uid);
 export const podKey = (uid: string) => hash8(uid);
 
-const form = /^1-([0-9a-f]{8})-(\d{1,9})-(\d{1,15})(?:-([0-9a-f]{8})-([\w.~%!*'()-]{1,400}))?$/;
+const form =
+  /^1-([0-9a-f]{8})-(\d{1,9})-(\d{1,15})(?:~(\d{1,15})~(\d{1,15}))?(?:-([0-9a-f]{8})-([\w.~%!*'()-]{1,400}))?$/;
 
 /** @param run {@link runKey} of the Run */
 export function encodeCursor(run: string, place: Place): string {
-  const { attempt, seq, at } = place;
+  const { attempt, seq, at, ends } = place;
   if (attempt === 1 && seq === 0 && at === undefined) return startCursor;
-  const base = `1-${run}-${attempt}-${seq}`;
+  const base = `1-${run}-${attempt}-${seq}${ends === undefined ? "" : `~${ends.stdout}~${ends.stderr}`}`;
   return at === undefined ? base : `${base}-${at.pod}-${encodeURIComponent(at.position)}`;
 }
 
@@ -44,12 +48,13 @@ export function encodeCursor(run: string, place: Place): string {
  */
 export function decodeCursor(run: string, cursor: string): Place {
   if (cursor === startCursor) return start;
-  const [, of, attempt, seq, pod, position] = form.exec(cursor) ?? [];
+  const [, of, attempt, seq, stdout, stderr, pod, position] = form.exec(cursor) ?? [];
   if (of === undefined) {
     throw badRequest("the cursor is none that this API gave out; pass one back as it came, or leave it away");
   }
   if (of !== run) throw expired("the cursor is of another Run that had this name");
-  const place = { attempt: Number(attempt), seq: Number(seq) };
+  const ends = stdout === undefined ? undefined : { stdout: Number(stdout), stderr: Number(stderr) };
+  const place = { attempt: Number(attempt), seq: Number(seq), ...(ends && { ends }) };
   if (pod === undefined || position === undefined) return place;
   return { ...place, at: { pod, position: decode(position) } };
 }

@@ -1,11 +1,14 @@
 import { decodeRecord, type LogRecord } from "#api/log-record.ts";
-import { type Place, podKey } from "./cursor.ts";
+import { afterEnds, beforeBegin, beginOf, endsWith, nothingDelivered, type StreamEnds } from "#api/log-repeats.ts";
+import { type Place, type PodPosition, podKey } from "./cursor.ts";
 import type { AgentLog } from "./ports.ts";
 import { positionIn, type Segment } from "./segments.ts";
 
 /** A record, and how far the log is delivered with it. */
 export interface Entry {
   readonly record: LogRecord;
+  /** What of the record was not delivered before; undefined when it only repeats. */
+  readonly fresh: LogRecord | undefined;
   readonly place: Place;
 }
 
@@ -22,9 +25,10 @@ export async function* readSegment(
   const pod = podKey(log.podUid);
   const position = positionIn(log.podUid, start);
   const from = Math.max(start.attempt, segment.from);
-  let { attempt, seq } = position === undefined ? { attempt: from, seq: 0 } : start;
+  let { attempt, seq, ends = nothingDelivered }: Place = position === undefined ? { attempt: from, seq: 0 } : start;
   let reached = position;
-  const place = (): Place => ({ attempt, seq, ...(reached !== undefined && { at: { pod, position: reached } }) });
+  const place = (): Place =>
+    placeOf(attempt, seq, ends, reached === undefined ? undefined : { pod, position: reached });
   for await (const { lines, end } of log.forwards(prefix, position)) {
     const entries: Entry[] = [];
     let beyond = false;
@@ -35,8 +39,11 @@ export async function* readSegment(
       if (beyond) break;
       reached = line.end;
       if (record.attempt < from) continue;
+      if (record.attempt !== attempt) ends = nothingDelivered;
       ({ attempt, seq } = record);
-      entries.push({ record, place: place() });
+      const fresh = afterEnds(record, ends);
+      ends = endsWith(record, ends);
+      entries.push({ record, fresh, place: place() });
     }
     if (entries.length > 0) yield entries;
     if (beyond) break;
@@ -67,6 +74,7 @@ export async function readTail(
   const end = await log.end();
   const pod = podKey(log.podUid);
   const newestFirst: Entry[] = [];
+  const known = new Known();
   let last: Place | undefined;
   /** A later attempt follows what belongs to this segment: reading goes on before it. */
   let beyond = false;
@@ -83,10 +91,39 @@ export async function readTail(
       const place = { attempt, seq, at: { pod, position: line.end } };
       last ??= beyond ? place : { attempt, seq, at: { pod, position: end } };
       if (newestFirst.length >= options.count || !options.wanted(record)) break search;
-      newestFirst.push({ record, place });
+      const fresh = known.add(record);
+      if (fresh !== undefined) newestFirst.push({ record, fresh, place });
     }
   }
+  if (last !== undefined) last = { ...last, ...endsOf(last.attempt, newestFirst) };
   // A later attempt and nothing before it: it is read from the beginning, when the Run's status tells where it belongs.
   const none: Place = { attempt: segment.from, seq: 0, ...(!beyond && { at: { pod, position: end } }) };
   return { entries: newestFirst.reverse(), place: last ?? none };
 }
+
+/** What of the streams of an attempt was found so far, from the newest record backwards. */
+class Known {
+  readonly #begins = new Map<string, number>();
+
+  /** @returns what of the record is new */
+  add(record: LogRecord): LogRecord | undefined {
+    const key = `${record.attempt} ${record.stream}`;
+    const begin = this.#begins.get(key) ?? Number.POSITIVE_INFINITY;
+    const fresh = beforeBegin(record, begin);
+    if (record.end !== undefined) this.#begins.set(key, Math.min(begin, beginOf(record)));
+    return fresh;
+  }
+}
+
+function endsOf(attempt: number, entries: readonly Entry[]): { readonly ends?: StreamEnds } {
+  let ends = nothingDelivered;
+  for (const { record } of entries) if (record.attempt === attempt) ends = endsWith(record, ends);
+  return ends === nothingDelivered ? {} : { ends };
+}
+
+const placeOf = (attempt: number, seq: number, ends: StreamEnds, at: PodPosition | undefined): Place => ({
+  attempt,
+  seq,
+  ...(at !== undefined && { at }),
+  ...(ends !== nothingDelivered && { ends }),
+});

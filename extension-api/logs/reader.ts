@@ -183,9 +183,9 @@ export class RunLogReader {
   }
 
   /** The record, and before it what must be said of a gap. */
-  #deliver({ record, place }: Entry, gaps: Gaps, before: Place): Delivery[] {
+  #deliver({ record, fresh, place }: Entry, gaps: Gaps, before: Place): Delivery[] {
     const missing = gaps.before(record);
-    const deliveries = this.#isWanted(record) ? [{ item: itemOf(record), place }] : [];
+    const deliveries = fresh !== undefined && this.#isWanted(fresh) ? [{ item: itemOf(fresh), place }] : [];
     if (missing === 0) return deliveries;
     return [{ item: this.#system(missingRecords(missing), record), place: before }, ...deliveries];
   }

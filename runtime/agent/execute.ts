@@ -13,6 +13,7 @@ import {
   InvalidExecuteRequestError,
 } from "#runtime/executor-client.ts";
 import type { RunLayout } from "#runtime/files/layout.ts";
+import { Printed } from "#runtime/logs/printed.ts";
 import type { RunLog } from "#runtime/logs/run-log.ts";
 import { type AgentDeps, killGraceMs } from "./deps.ts";
 import { patiently } from "./patience.ts";
@@ -71,19 +72,19 @@ export async function follow(
   log: RunLog,
   signal: AbortSignal,
 ): Promise<{ readonly exit: ExecutionExit } | { readonly lost: string }> {
-  let seq = 0;
+  const printed = new Printed(log);
   let exit: ExecutionExit | undefined;
   try {
     await askExecutor(deps, signal, () =>
       deps.executor.watch(
         id,
-        seq + 1,
-        async (event) => {
-          if (event.kind === "output") await log.write(event.stream, event.bytes, event.time);
-          else if (event.kind === "exited") exit = event.exit;
-          seq = event.seq;
+        printed.upTo + 1,
+        (event) => {
+          if (event.kind === "exited") exit = event.exit;
+          return printed.take(event);
         },
         signal,
+        () => printed.upTo,
       ),
     );
   } catch (error) {

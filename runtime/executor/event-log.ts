@@ -12,6 +12,7 @@ export class EventLog {
   #retained = 0;
   #total = 0;
   #ended = false;
+  readonly #written: Record<OutputStream, number> = { stdout: 0, stderr: 0 };
   #changed: PromiseWithResolvers<void> | undefined;
   readonly #limitBytes: number;
   readonly #onRoom: () => void;
@@ -54,7 +55,9 @@ export class EventLog {
   }
 
   output(time: number, stream: OutputStream, bytes: Uint8Array): void {
-    this.#append({ kind: "output", seq: this.lastSeq + 1, time, stream, bytes });
+    const offset = this.#written[stream];
+    this.#written[stream] += bytes.byteLength;
+    this.#append({ kind: "output", seq: this.lastSeq + 1, time, stream, offset, bytes });
   }
 
   exited(time: number, exit: ExecutionExit): void {

@@ -35,12 +35,23 @@ interface Span {
  */
 export class Masker {
   readonly #patterns: readonly Buffer[];
+  readonly #onMask: (shown: number, taken: number) => void;
+  /** Bytes given out, and bytes of the input that they stand for. */
+  #shown = 0;
+  #taken = 0;
   #held: Buffer = Buffer.alloc(0);
   /** So many of the held bytes belong to a secret whose mask is written already. */
   #masked = 0;
 
-  constructor(patterns: readonly Buffer[]) {
+  /** @param onMask called after each mask: so many bytes have been given out, and stand for so many of the input */
+  constructor(patterns: readonly Buffer[], onMask: (shown: number, taken: number) => void = () => {}) {
     this.#patterns = patterns;
+    this.#onMask = onMask;
+  }
+
+  /** Bytes that may be the beginning of a secret. */
+  get heldBytes(): number {
+    return this.#held.length;
   }
 
   /** Takes a chunk; returns what can be shown now. */
@@ -62,11 +73,18 @@ export class Masker {
     for (const { start, end } of this.#spans(data)) {
       if (start >= until) break;
       parts.push(data.subarray(at, start));
-      if (start > 0 || this.#masked === 0) parts.push(maskBytes);
+      this.#shown += start - at;
+      if (start > 0 || this.#masked === 0) {
+        parts.push(maskBytes);
+        this.#shown += maskBytes.length;
+      }
       at = Math.min(end, until);
+      this.#onMask(this.#shown, this.#taken + at);
       masked = end - until;
     }
     parts.push(data.subarray(at, until));
+    this.#shown += until - at;
+    this.#taken += until;
     this.#held = data.subarray(until);
     this.#masked = Math.max(0, masked);
     return Buffer.concat(parts);

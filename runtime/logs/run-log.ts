@@ -3,6 +3,7 @@ import { timestamp } from "#api/time.ts";
 import type { Cancel, Clock } from "#kube/ports.ts";
 import { LogLimiter, type LogLimits } from "#runtime/logs/limits.ts";
 import { Masker } from "#runtime/logs/masker.ts";
+import { Positions } from "#runtime/logs/positions.ts";
 import type { LogSink } from "#runtime/logs/sink.ts";
 import { LineSplitter, type Piece } from "#runtime/logs/splitter.ts";
 import { Tail } from "#runtime/logs/tail.ts";
@@ -23,6 +24,7 @@ const idleFlushMs = 1000;
 interface Stream {
   readonly masker: Masker;
   readonly splitter: LineSplitter;
+  readonly positions: Positions;
 }
 
 /**
@@ -41,21 +43,45 @@ export class RunLog {
   constructor(options: RunLogOptions) {
     this.#options = options;
     this.#limiter = new LogLimiter(options.limits, options.clock.monotonic());
-    const stream = () => ({ masker: new Masker(options.secrets), splitter: new LineSplitter() });
+    const stream = () => {
+      const positions = new Positions();
+      return { masker: new Masker(options.secrets, positions.mark), splitter: new LineSplitter(), positions };
+    };
     this.#streams = { stdout: stream(), stderr: stream() };
   }
 
   /**
-   * Takes output. Resolves when the sink has room for more.
+   * Takes output. Resolves when all of it that makes records has left this process.
    *
    * @param time when it was written, in milliseconds since the epoch; default: now.
+   * @param offset bytes of the stream before it; asked for with the first output only, because the rest follows without gaps
    */
-  async write(stream: "stdout" | "stderr", bytes: Uint8Array, time = this.#options.clock.now()): Promise<void> {
-    const { masker, splitter } = this.#streams[stream];
+  async write(
+    stream: "stdout" | "stderr",
+    bytes: Uint8Array,
+    time = this.#options.clock.now(),
+    offset = 0,
+  ): Promise<void> {
+    const { masker, splitter, positions } = this.#streams[stream];
+    positions.begin(offset);
     const shown = masker.push(bytes);
     if (stream === "stderr") this.#tail.push(shown);
     await this.#send(stream, splitter.push(shown), time);
     this.#scheduleFlush();
+  }
+
+  /** Bytes that were taken and are in no record yet: of a line that is open, or what may be the beginning of a secret. */
+  openBytes(stream: "stdout" | "stderr"): number {
+    const { masker, splitter } = this.#streams[stream];
+    return splitter.pendingBytes + masker.heldBytes;
+  }
+
+  /** Makes records of lines that are open. Resolves when they have left this process. */
+  async flush(): Promise<void> {
+    this.#cancelFlush?.();
+    this.#cancelFlush = undefined;
+    await this.#flushed;
+    await this.#flushOpenLines();
   }
 
   /** Says something in the name of the platform. */
@@ -65,7 +91,7 @@ export class RunLog {
     await this.#emit(pieces.map((piece) => this.#record("system", piece, this.#options.clock.now())));
   }
 
-  /** Sends what is left, and resolves when it has left this process: who learns later that the Run has ended finds it all. */
+  /** Sends what is left: who learns later that the Run has ended finds it all. */
   async end(): Promise<void> {
     this.#cancelFlush?.();
     await this.#flushed;
@@ -77,7 +103,6 @@ export class RunLog {
     }
     const notice = this.#limiter.end();
     if (notice !== undefined) await this.system(notice);
-    await this.#options.sink.flush?.();
   }
 
   /** The end of stderr, for failure messages; secrets are masked in it. */
@@ -92,13 +117,17 @@ export class RunLog {
       const { record, notice } = this.#limiter.admit(piece.bytes.length + 1, this.#options.clock.monotonic());
       if (notice !== undefined)
         records.push(this.#record("system", { bytes: Buffer.from(notice), partial: false }, time));
-      if (record) records.push(this.#record(stream, piece, time));
+      const end = this.#streams[stream].positions.advance(piece.bytes.length + (piece.partial ? 0 : 1));
+      if (record) records.push({ ...this.#record(stream, piece, time), end });
     }
     await this.#emit(records);
   }
 
+  /** Whoever learns that output was taken drops it, so it must be where a crash of this process does not reach. */
   async #emit(records: readonly LogRecord[]): Promise<void> {
-    if (records.length > 0) await this.#options.sink.write(records);
+    if (records.length === 0) return;
+    await this.#options.sink.write(records);
+    await this.#options.sink.flush?.();
   }
 
   #record(stream: LogStream, { bytes, partial }: Piece, time: number): LogRecord {

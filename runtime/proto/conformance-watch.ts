@@ -105,6 +105,33 @@ export const watchChecks: readonly Check[] = [
     },
   },
   {
+    name: "each output says how many bytes of its stream came before it, also after a watch that went on later",
+    async run({ client, request }) {
+      const execution = await request({
+        durationMs: 90,
+        output: [{ data: "one" }, { atMs: 30, stream: "stderr", data: "four" }, { atMs: 60, data: "two" }],
+      });
+      await client.execute(execution);
+      const offsets: string[] = [];
+      let seq = 0;
+      for (let over = false; !over; ) {
+        const stop = new AbortController();
+        await client.watch(
+          execution,
+          seq + 1,
+          (event) => {
+            seq = event.seq;
+            if (event.kind === "output") offsets.push(`${event.stream} ${event.offset}`);
+            over = event.kind === "exited";
+            stop.abort(); // one event for each watch
+          },
+          stop.signal,
+        );
+      }
+      assert.deepEqual(offsets, ["stdout 0", "stderr 0", "stdout 3"]);
+    },
+  },
+  {
     name: "output of both streams that is apart in time comes in the order of writing",
     async run({ client, request }) {
       const words = ["a", "b", "c", "d", "e", "f"];

@@ -65,7 +65,7 @@ export function eventToWire(event: ExecutionEvent): Wire.ExecutionEvent {
       return { ...head, started: {} };
     case "output": {
       const stream = event.stream === "stdout" ? "STREAM_STDOUT" : "STREAM_STDERR";
-      return { ...head, output: { stream, data: event.bytes } };
+      return { ...head, output: { stream, data: event.bytes, offset: event.offset } };
     }
     case "exited":
       return { ...head, exited: exitToWire(event.exit) };
@@ -77,9 +77,9 @@ export function eventFromWire(event: Wire.ExecutionEvent): ExecutionEvent {
   const head = { seq: event.seq, time: fromMicros(event.timeMicros) };
   if (event.started !== undefined) return { kind: "started", ...head };
   if (event.output !== undefined) {
-    const { stream, data } = event.output;
+    const { stream, data, offset } = event.output;
     if (stream === "STREAM_UNSPECIFIED") throw new ContractViolation(`event ${event.seq} is output of no stream`);
-    return { kind: "output", ...head, stream: stream === "STREAM_STDOUT" ? "stdout" : "stderr", bytes: data };
+    return { kind: "output", ...head, stream: stream === "STREAM_STDOUT" ? "stdout" : "stderr", offset, bytes: data };
   }
   if (event.exited !== undefined) return { kind: "exited", ...head, exit: exitFromWire(event.exited) };
   throw new ContractViolation(`event ${event.seq} is of no kind that this version knows`);

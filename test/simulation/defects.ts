@@ -34,7 +34,7 @@ export const ageOfExecutorIgnored: Defect = {
 export const exitCodesIgnored: Defect = {
   executor: (executor) => ({
     ...executor,
-    watch: (id, fromSeq, onEvent, signal) =>
+    watch: (id, fromSeq, onEvent, signal, taken) =>
       executor.watch(
         id,
         fromSeq,
@@ -43,6 +43,7 @@ export const exitCodesIgnored: Defect = {
             event.kind === "exited" ? { ...event, exit: { ...event.exit, cause: "exited", exitCode: 0 } } : event,
           ),
         signal,
+        taken,
       ),
   }),
 };

@@ -116,7 +116,7 @@ export class SimPod implements PodFacts {
     return {
       health: (signal) => executor.health(signal),
       execute: (request) => executor.execute(request),
-      watch: (id, fromSeq, onEvent, signal) =>
+      watch: (id, fromSeq, onEvent, signal, taken) =>
         executor.watch(
           id,
           fromSeq,
@@ -125,6 +125,7 @@ export class SimPod implements PodFacts {
             return onEvent(event);
           },
           signal,
+          taken,
         ),
       async list() {
         const listed = await executor.list();

@@ -74,6 +74,7 @@ export type Started = Readonly<Record<string, never>>;
 export interface Output {
   readonly stream: Stream;
   readonly data: Uint8Array;
+  readonly offset: number;
 }
 
 export interface Exited {

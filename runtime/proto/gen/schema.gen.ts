@@ -36,6 +36,7 @@ export const schema: Schema = {
     Output: [
       {"number":1,"name":"stream","type":"enum","of":"Stream","zero":"STREAM_UNSPECIFIED"},
       {"number":2,"name":"data","type":"bytes"},
+      {"number":3,"name":"offset","type":"uint64"},
     ],
     Exited: [
       {"number":1,"name":"cause","type":"enum","of":"Cause","zero":"CAUSE_UNSPECIFIED"},
