@@ -1,0 +1,97 @@
+import { afterEach, expect, test } from "vitest";
+import { StoreUnavailableError } from "#runtime/artifacts/store.ts";
+import { FilesError } from "#runtime/files/port.ts";
+import { AgentWorld } from "./support/agent-world.ts";
+
+/** What volumes and stores do at night: full, away, slow. The Run says what happened, and nothing else suffers. */
+let world: AgentWorld;
+afterEach(() => world.crash());
+
+const leavesArtifact = () => ({
+  durationMs: 5,
+  writesFiles: [{ path: "$KRUNTIME_ARTIFACTS_DIR/f", content: "x" }],
+});
+
+/** These calls fail as what `fault` gives does, or wait for it. */
+function disturb(points: readonly string[], fault: () => Promise<void> | undefined): void {
+  world.hold = (point) => (points.includes(point) ? fault() : undefined);
+}
+
+test("a store that is away for a minute costs a Run the minute, and no attempt", async () => {
+  world = new AgentWorld();
+  world.programs.set("a", leavesArtifact);
+  await world.createRun("a");
+  const back = world.clock.now() + 60_000;
+  disturb(["store.put"], () =>
+    world.clock.now() < back ? Promise.reject(new StoreUnavailableError("the volume does not answer")) : undefined,
+  );
+  world.start();
+  await world.assign("a");
+  const status = await world.untilOver("a");
+  expect(status).toMatchObject({ phase: "Succeeded", attempt: 1, artifactRefs: [{ name: "f" }] });
+  expect(world.clock.now()).toBeGreaterThanOrEqual(back);
+});
+
+test("a slow store holds up the Runs that use it, and no other", async () => {
+  world = new AgentWorld();
+  const ended = Promise.withResolvers<void>();
+  let storing = false;
+  disturb(["store.put"], () => {
+    storing = true;
+    return ended.promise;
+  });
+  world.programs.set("slow", leavesArtifact);
+  for (const name of ["slow", "quick"]) await world.createRun(name);
+  world.start();
+  await world.assign("slow");
+  await world.until(() => storing);
+  await world.assign("quick");
+  expect(await world.untilOver("quick")).toMatchObject({ phase: "Succeeded" });
+  expect((await world.status("slow")).phase).toBe("Running");
+  ended.resolve();
+  expect(await world.untilOver("slow")).toMatchObject({ phase: "Succeeded" });
+});
+
+test("a full store is asked again until there is room", async () => {
+  world = new AgentWorld();
+  world.programs.set("a", leavesArtifact);
+  await world.createRun("a");
+  let full = 5;
+  disturb(["store.put"], () =>
+    full-- > 0 ? Promise.reject(new StoreUnavailableError("no space left on the volume")) : undefined,
+  );
+  world.start();
+  await world.assign("a");
+  expect(await world.untilOver("a")).toMatchObject({ phase: "Succeeded", attempt: 1 });
+});
+
+test("a full workspace volume fails the Run before it begins, says so, and the next one works when there is room", async () => {
+  world = new AgentWorld();
+  let full = true;
+  disturb(["files.makeDirectory", "files.writeFile"], () =>
+    full ? Promise.reject(new FilesError("NoSpace", "/workspace", "no space left on the volume")) : undefined,
+  );
+  for (const name of ["a", "b"]) await world.createRun(name);
+  world.start();
+  await world.assign("a");
+  const status = await world.untilOver("a");
+  expect(status).toMatchObject({ phase: "Failed", reason: "StartFailed" });
+  expect(status.message).toContain("no space left on the volume");
+  full = false;
+  await world.assign("b");
+  expect(await world.untilOver("b")).toMatchObject({ phase: "Succeeded" });
+});
+
+test("a workspace in memory whose node was restarted is lost: the next Run says so and does not begin anew", async () => {
+  world = new AgentWorld();
+  await world.createWorkspace("ws");
+  world.programs.set("a", () => ({ durationMs: 5, writesFiles: [{ path: "kept", content: "x" }] }));
+  await world.createRun("a", { workspace: { name: "ws" } });
+  world.start();
+  await world.assign("a");
+  await world.untilOver("a");
+  await world.files.remove("/workspace/persistent/ws");
+  await world.createRun("b", { workspace: { name: "ws" } });
+  await world.assign("b");
+  expect(await world.untilOver("b")).toMatchObject({ phase: "Failed", reason: "WorkspaceLost" });
+});
