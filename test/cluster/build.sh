@@ -51,6 +51,8 @@ needs() {
   return 1
 }
 
+# First, because other tests wait for it.
+if needs kubectl; then ln -sf "$("$here/../../scripts/kubectl/build.sh")" "$bin/kubectl"; fi
 if needs $kubernetes_programs etcd; then
   module kubernetesbuild
   download=$(nice -n 19 "$go" mod download -json "k8s.io/kubernetes@v$kubernetes_version") || die "$download"
@@ -85,6 +87,5 @@ if needs pause; then
   cp "$here/programs/pod.go.txt" main.go
   program pause .
 fi
-if needs kubectl; then ln -sf "$("$here/../../scripts/kubectl/build.sh")" "$bin/kubectl"; fi
 rm -rf "$programs/module"
 echo "$bin"

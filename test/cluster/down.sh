@@ -12,6 +12,10 @@ here=$(cd "$(dirname "$0")" && pwd)
 if foreign_cluster; then
   exec "$here/leave-foreign.sh"
 fi
+if [ ! -e "$state" ]; then
+  say "there is no cluster"
+  exit
+fi
 [ "$(id -u)" = 0 ] || die "The cluster was started as root and can be stopped only by it."
 mkdir -p "$state"/{pid,log}
 exec 8>"$state/lock"

@@ -13,7 +13,7 @@ import { loadClusterAccess } from "#kube/kubeconfig.ts";
 import type { Client } from "#kube/resource.ts";
 import { silentLogger } from "#kube/silent-logger.ts";
 import { systemClock, systemRandom } from "#kube/system.ts";
-import { apply, helm, image, until } from "./support.ts";
+import { apply, attempt, image, until } from "./support.ts";
 
 /** Release and namespace; `cluster:down` knows them. */
 export const release = "kruntimes-test";
@@ -24,13 +24,20 @@ export const usernameOf = (component: "scheduler" | "controller" | "webhook") =>
 
 const small = { requests: { cpu: "10m", memory: "64Mi" }, limits: { memory: "512Mi" } };
 
-/** Changes when the program does: the tag of the image is always the same. */
-async function programVersion(): Promise<string> {
-  const directory = join(import.meta.dirname, "../../dist/app");
+/** Changes when the files of a folder do. */
+async function hashOf(folder: string, ...more: readonly string[]): Promise<string> {
   const hash = createHash("sha256");
-  for (const name of (await readdir(directory)).sort()) hash.update(name).update(await readFile(join(directory, name)));
+  for (const text of more) hash.update(text);
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  for (const file of files.sort()) hash.update(file.slice(folder.length)).update(await readFile(file));
   return hash.digest("hex").slice(0, 12);
 }
+
+const root = join(import.meta.dirname, "../..");
+
+/** The tag of the image is always the same, so the Pods have to be told that its program is another one. */
+const programVersion = () => hashOf(join(root, "dist/app"));
 
 /** The values of the tests. */
 export async function platformValues(): Promise<object> {
@@ -45,13 +52,25 @@ export async function platformValues(): Promise<object> {
   };
 }
 
-/** Installs the platform, or brings it up to date; resolves when all of it works. */
+/** Installs the platform, or brings it up to date; resolves when all of it works. Nothing to do when it is as it should be. */
 export async function installPlatform(change: object = {}): Promise<void> {
   const labels = { "kruntimes.io/test": "true", "pod-security.kubernetes.io/enforce": "restricted" };
   await apply([{ apiVersion: "v1", kind: "Namespace", metadata: { name: platformNamespace, labels } }]);
   const values = JSON.stringify({ ...(await platformValues()), ...change });
+  const wanted = `tests ${await hashOf(join(root, "charts/kruntimes"), values)}`;
   const args = ["upgrade", "--install", release, "charts/kruntimes", "-n", platformNamespace, "--values", "-"];
-  await helm([...args, "--wait", "--timeout", "2m"], { input: values });
+  const options = ["--wait", "--timeout", "3m", "--description", wanted];
+  for (let rounds = 0; rounds < 120; rounds++) {
+    const { code, stdout } = await attempt("helm", ["status", release, "-n", platformNamespace, "-o", "json"]);
+    const { status, description } = code === 0 ? JSON.parse(stdout).info : {};
+    if (status === "deployed" && description === wanted) return;
+    const done = await attempt("helm", [...args, ...options], { input: values });
+    if (done.code === 0) return;
+    // Another file of the tests is at it.
+    if (!/another operation .* is in progress/.test(done.stderr)) throw new Error(done.stderr);
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+  }
+  throw new Error("another operation on the release is in progress, and does not end: helm history, helm rollback");
 }
 
 export interface Identity {

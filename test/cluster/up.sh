@@ -11,6 +11,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/node.sh"
 . "$here/images.sh"
 . "$here/leftovers.sh"
+. "$here/able.sh"
 
 if foreign_cluster; then
   "$here/check-foreign.sh"
@@ -20,6 +21,7 @@ fi
 [ "$(id -u)" = 0 ] || die "A cluster needs root (containers, bridges): run as root, or set KUBECONFIG to a cluster that may be used."
 
 "$here/packages.sh" containerd runc containernetworking-plugins iptables conntrack openssl iproute2 procps buildah
+demand_able_machine
 "$here/build.sh" >/dev/null
 mkdir -p "$state"/{etc,log,pid} "$run"
 exec 8>"$state/lock"

@@ -1,16 +1,49 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
-/** `npm run test:cluster`: what only a real Kubernetes and real images show. One file at a time: they share one machine. */
+const common = {
+  setupFiles: ["test/setup/fast-check.ts"],
+  testTimeout: 120_000,
+  hookTimeout: 180_000,
+};
+
+/**
+ * `npm run test:cluster`: what only a real Kubernetes and real images show. Most tests share one installation, each in a
+ * namespace of its own, and wait more than they compute: some files run at the same time. Those of `alone/` change or stop
+ * what is installed, so each has the cluster to itself; `first/` installs it.
+ */
 export default defineConfig({
   root: fileURLToPath(new URL("../..", import.meta.url)),
   test: {
-    name: "cluster",
-    include: ["test/cluster/**/*.test.ts"],
     globalSetup: ["test/cluster/setup.ts"],
-    setupFiles: ["test/setup/fast-check.ts"],
-    fileParallelism: false,
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    projects: [
+      {
+        test: {
+          ...common,
+          name: "first",
+          include: ["test/cluster/first/*.test.ts"],
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        test: {
+          ...common,
+          name: "cluster",
+          include: ["test/cluster/*.test.ts"],
+          maxWorkers: 3,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          ...common,
+          name: "alone",
+          include: ["test/cluster/alone/*.test.ts"],
+          maxWorkers: 1,
+          fileParallelism: false,
+          sequence: { groupOrder: 2 },
+        },
+      },
+    ],
   },
 });

@@ -11,8 +11,8 @@ import {
   podsOf,
   readyRuntime,
   release,
-} from "./platform.ts";
-import { adminClient, attempt, helm, kubectl, testNamespace, until } from "./support.ts";
+} from "../platform.ts";
+import { adminClient, attempt, helm, kubectl, testNamespace, until } from "../support.ts";
 
 beforeAll(() => installPlatform());
 afterAll(() => installPlatform());

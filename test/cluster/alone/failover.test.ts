@@ -2,8 +2,8 @@
 import { beforeAll, expect, test } from "vitest";
 import { runs, workflowRuns } from "#api/resources.ts";
 import { leases, pods } from "#kube/builtin.ts";
-import { bashRun, bashRuntime, finished, installPlatform, platformNamespace, readyRuntime } from "./platform.ts";
-import { adminClient, attempt, kubectl, testNamespace, until } from "./support.ts";
+import { bashRun, bashRuntime, finished, installPlatform, platformNamespace, readyRuntime } from "../platform.ts";
+import { adminClient, attempt, kubectl, testNamespace, until } from "../support.ts";
 
 beforeAll(() => installPlatform());
 

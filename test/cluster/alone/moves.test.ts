@@ -11,8 +11,8 @@ import { StatusError } from "#kube/transport.ts";
 import { lifecycles } from "#machines/index.ts";
 import { type ChartModel, describe } from "#machines/lib/describe.ts";
 import { movesByWriter } from "#machines/lib/writers.ts";
-import { agentOf, clientAs, installPlatform, platformNamespace, release, usernameOf } from "./platform.ts";
-import { adminClient, kubectl, testNamespace } from "./support.ts";
+import { agentOf, clientAs, installPlatform, platformNamespace, release, usernameOf } from "../platform.ts";
+import { adminClient, kubectl, testNamespace } from "../support.ts";
 
 const deployments = ["scheduler", "controller"].map((component) => `deployment/${release}-${component}`);
 
