@@ -10,6 +10,7 @@ root=$(cd "$here/../.." && pwd)
 
 [ "$(id -u)" = 0 ] || die "Images are built by root here; with Docker or another builder use the Dockerfiles as they are."
 "$here/packages.sh" buildah mmdebstrap
+hold_cluster
 mkdir -p "$cache"
 exec 8>"$cache/images.lock"
 flock 8
@@ -32,3 +33,12 @@ for each in kruntimes:Dockerfile kruntimes-bash:Dockerfile.bash kruntimes-python
   say "$image is built"
   if pid_of containerd >/dev/null; then import_image "$image" && say "$image is in the cluster"; fi
 done
+# The examples name images of Docker Hub; in the cluster they stand for these.
+if pid_of containerd >/dev/null; then
+  for each in "debian:bookworm-slim $base" "python:3.13-slim localhost/kruntimes-python:test"; do
+    read -r name image <<<"$each"
+    build_images tag "$image" "docker.io/library/$name"
+    import_image "docker.io/library/$name"
+  done
+  say "the images of the examples are in the cluster"
+fi

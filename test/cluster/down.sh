@@ -17,6 +17,7 @@ if [ ! -e "$state" ]; then
   exit
 fi
 [ "$(id -u)" = 0 ] || die "The cluster was started as root and can be stopped only by it."
+hold_cluster
 mkdir -p "$state"/{pid,log}
 exec 8>"$state/lock"
 flock 8

@@ -24,7 +24,7 @@ start() {
   shift
   pid_of "$name" >/dev/null && return 0
   [ ! -s "$logs/$name.log" ] || mv "$logs/$name.log" "$logs/$name.previous.log"
-  setsid nohup "$@" >"$logs/$name.log" 2>&1 </dev/null 8>&- &
+  setsid nohup "$@" >"$logs/$name.log" 2>&1 </dev/null 7>&- 8>&- &
   echo "$! $(start_time $!)" >"$state/pid/$name"
 }
 

@@ -50,3 +50,16 @@ ctr_() { ctr -a "$containerd_socket" -n k8s.io "$@"; }
 
 # Whether KUBECONFIG names a cluster of somebody else: then that one is used, and never changed beyond our own objects.
 foreign_cluster() { [ -n "${KUBECONFIG:-}" ] && [ "$KUBECONFIG" != "$kubeconfig" ]; }
+
+# hold_cluster: until the script ends, no other checkout tests on this machine's cluster, changes its images or stops it.
+# Descendants of a holder have it already.
+hold_cluster() {
+  [ -z "${KRUNTIMES_CLUSTER_IS_HELD:-}" ] || return 0
+  mkdir -p "$(dirname "$state")"
+  exec 7>"$state.held"
+  flock -n 7 || {
+    say "another checkout uses the cluster of this machine; waiting for an hour at most"
+    flock -w 3600 7 || die "another checkout still uses it: find the holder of $state.held, for example with fuser"
+  }
+  export KRUNTIMES_CLUSTER_IS_HELD=yes
+}

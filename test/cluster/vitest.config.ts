@@ -10,7 +10,8 @@ const common = {
 /**
  * `npm run test:cluster`: what only a real Kubernetes and real images show. Most tests share one installation, each in a
  * namespace of its own, and wait more than they compute: some files run at the same time. Those of `alone/` change or stop
- * what is installed, so each has the cluster to itself; `first/` installs it.
+ * what is installed, so each has the cluster to itself; `first/` installs it. (Vitest puts a group of
+ * number 0 with one worker last.)
  */
 export default defineConfig({
   root: fileURLToPath(new URL("../..", import.meta.url)),
@@ -22,7 +23,7 @@ export default defineConfig({
           ...common,
           name: "first",
           include: ["test/cluster/first/*.test.ts"],
-          sequence: { groupOrder: 0 },
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -31,7 +32,7 @@ export default defineConfig({
           name: "cluster",
           include: ["test/cluster/*.test.ts"],
           maxWorkers: 3,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
         },
       },
       {
@@ -41,7 +42,7 @@ export default defineConfig({
           include: ["test/cluster/alone/*.test.ts"],
           maxWorkers: 1,
           fileParallelism: false,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
         },
       },
     ],

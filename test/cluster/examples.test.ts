@@ -1,0 +1,103 @@
+/** Every example, applied as it is, comes to the end that it states. */
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeAll, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import type { Run } from "#api/kinds/run.ts";
+import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
+import type { KubeObject } from "#api/meta.ts";
+import { workflowRuns } from "#api/resources.ts";
+import { finished, installPlatform } from "./platform.ts";
+import { adminClient, apply, kubectl, testNamespace, until } from "./support.ts";
+import { volumeFor } from "./volumes.ts";
+
+beforeAll(() => installPlatform());
+
+interface Ending {
+  /** Lines that its programs print. */
+  readonly prints: readonly string[];
+  /** Parts of the status, by name of the Run, or of the Workflow that was started. */
+  readonly status?: Readonly<Record<string, object>>;
+}
+
+/** Every Run and workflow of an example succeeds; these show more than that. */
+const endings: Record<string, Ending> = {
+  "run-bash": { prints: ["Hello, world, from Run hello"] },
+  "run-python": { prints: ["25 primes below 100"], status: { primes: { outputs: { largest: "97" } } } },
+  retry: {
+    prints: ["the service does not answer", "attempt 3 reached the service"],
+    status: { flaky: { attempt: 3, attempts: [{ reason: "ExitNonZero" }, { reason: "ExitNonZero" }] } },
+  },
+  timeout: {
+    prints: ["attempt 2 was quick"],
+    status: { patient: { attempt: 2, attempts: [{ reason: "Timeout" }] } },
+  },
+  affinity: { prints: ["done with the noise", "now it is calm"] },
+  outputs: { prints: ["Released v1.4.2"], status: { outputs: { jobs: { version: { outputs: { tag: "v1.4.2" } } } } } },
+  "fan-out": { prints: ["The sums are 20 and 25"] },
+  "workspace-shared": { prints: ["written by writer"] },
+  "data-sharing": {
+    prints: ["artifact verified"],
+    status: { "ci-data-sharing-demo": { jobs: { build: { artifacts: { "dist.tgz": {} } } } } },
+  },
+};
+
+const folder = join(import.meta.dirname, "../../examples");
+
+/** The objects of an example, Runtimes and claims first, as `kubectl apply -f` of the folder takes them. */
+async function objectsOf(name: string): Promise<KubeObject[]> {
+  const files = (await readdir(join(folder, name))).filter((file) => file.endsWith(".yaml")).sort();
+  const texts = await Promise.all(files.map((file) => readFile(join(folder, name, file), "utf8")));
+  return texts.flatMap((text) => parseAllDocuments(text).map((document) => document.toJS() as KubeObject));
+}
+
+/** What the programs of all Pods of the namespace have printed. */
+async function printed(namespace: string): Promise<string> {
+  const args = ["logs", "-n", namespace, "-l", "kruntimes.io/runtime", "-c", "runtimed", "--tail=-1"];
+  const lines = (await kubectl([...args, "--prefix=false"])).split("\n");
+  return lines.flatMap((line) => (line.startsWith("{") ? [JSON.parse(line).message] : [])).join("\n");
+}
+
+const entries = await readdir(folder, { withFileTypes: true });
+const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+
+test.concurrent.each(names)("example %s", { timeout: 180_000 }, async (name) => {
+  const ending = endings[name] ?? { prints: [] };
+  const client = adminClient();
+  await using namespace = await testNamespace("example");
+  const objects = await objectsOf(name);
+  const claims = objects.filter(({ kind }) => kind === "PersistentVolumeClaim");
+  // The class that nobody names.
+  await using _ = claims[0] && (await volumeFor(namespace.name, claims[0].metadata.name, ""));
+  await kubectl(["apply", "-n", namespace.name, "-f", join(folder, name)]);
+
+  const started = objects.filter(({ kind }) => kind === "Workflow").map(({ metadata }) => metadata.name);
+  await apply(
+    started.map((workflow) => ({
+      apiVersion: "kruntimes.io/v1alpha1",
+      kind: "WorkflowRun",
+      metadata: { name: workflow },
+      spec: { workflowRef: { name: workflow } },
+    })),
+    namespace.name,
+  );
+  const ref = (one: string) => ({ metadata: { name: one, namespace: namespace.name } });
+  const ends: Promise<Run | WorkflowRun>[] = [
+    ...objects
+      .filter(({ kind }) => kind === "Run")
+      .map(({ metadata }) => finished(client, ref(metadata.name) as Run, 150_000)),
+    ...started.map((one) =>
+      until(client, workflowRuns, ref(one).metadata, ({ status }) => status?.completionTime !== undefined, 150_000),
+    ),
+  ];
+  expect(ends.length).toBeGreaterThan(0);
+  for (const { metadata, status } of await Promise.all(ends)) {
+    expect(status, JSON.stringify(status)).toMatchObject({ phase: "Succeeded", ...ending.status?.[metadata.name] });
+  }
+  const text = await printed(namespace.name);
+  for (const line of ending.prints) expect(text.split("\n")).toContain(line);
+});
+
+test("the endings are those of examples that exist", () => {
+  expect(names).toEqual(expect.arrayContaining(Object.keys(endings)));
+});
