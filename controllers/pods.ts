@@ -18,8 +18,20 @@ export const isDeleting = (pod: Pod): boolean => pod.metadata.deletionTimestamp 
 /** It takes no new work because it is to be replaced. */
 export const isDraining = (pod: Pod): boolean => pod.metadata.annotations?.[annotations.draining] !== undefined;
 
-/** It was, or is being, removed because its node is gone (Pod condition DisruptionTarget). */
-export const isTainted = (pod: Pod): boolean => {
+/** Why Kubernetes takes a Pod away that nobody asked to delete (Pod condition DisruptionTarget). */
+const disruptionOf = (pod: Pod): string | undefined => {
   const disruption = conditionOf(pod.status?.conditions, "DisruptionTarget");
-  return disruption?.status === "True" && disruption.reason === "DeletionByTaintManager";
+  return disruption?.status === "True" ? disruption.reason : undefined;
 };
+
+/** It was, or is being, removed because its node is gone. */
+export const isTainted = (pod: Pod): boolean => disruptionOf(pod) === "DeletionByTaintManager";
+
+const evictions: ReadonlySet<string | undefined> = new Set([
+  "EvictionByEvictionAPI", // kubectl drain, an autoscaler
+  "TerminationByKubelet", // pressure on the node, a volume over its limit
+  "PreemptionByScheduler",
+]);
+
+/** It had to make room. The kubelet loses its reason `Evicted` when the containers end faster than it writes; the condition may stay. */
+export const isEvicted = (pod: Pod): boolean => pod.status?.reason === "Evicted" || evictions.has(disruptionOf(pod));

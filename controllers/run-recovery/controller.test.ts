@@ -66,6 +66,21 @@ test("a Pod that came and went while its watch was blind loses its Runs all the 
   expect(await status("run")).toMatchObject({ phase: "Failed", reason: "PodDeleted" });
 });
 
+test("the last word of a Pod counts that is gone when it is looked at again", async () => {
+  plane.api.faults.onWatchEvent = ({ resource }, { type }) =>
+    resource !== "pods" ? undefined : type === "DELETED" ? { drop: true } : { delayMs: 1000 };
+  const made = await makePod();
+  await running("run", made.metadata.uid ?? "");
+  await plane.elapse(2000);
+  const status = { phase: "Failed", reason: "Evicted", message: "too many files" } as const;
+  await plane.client.of(pods).update({ ...made, status }, "status");
+  await plane.client.of(pods).delete({ name: "p", namespace }, { gracePeriodSeconds: 0 });
+  await plane.elapse(2000);
+  const run = await plane.find(runs, "run");
+  expect(run?.status).toMatchObject({ phase: "Failed", reason: "PodEvicted" });
+  expect(run?.status?.message).toContain("too many files");
+});
+
 test("a Pod that a late watch does not show yet loses nothing", async () => {
   plane.api.faults.onWatchEvent = ({ resource }) => (resource === "pods" ? { delayMs: 30_000 } : undefined);
   const { uid = "" } = (await makePod()).metadata;

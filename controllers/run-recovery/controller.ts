@@ -5,6 +5,7 @@ import { isTerminal } from "#api/runs.ts";
 import { withStatus } from "#api/status.ts";
 import { lookAgainMs } from "#controllers/behind.ts";
 import type { ControllerDeps, Informers } from "#controllers/informers.ts";
+import { hasEnded } from "#controllers/pods.ts";
 import { runTrouble, tellTrouble } from "#controllers/trouble.ts";
 import { pods } from "#kube/builtin.ts";
 import { type Controller, createController } from "#kube/controller.ts";
@@ -110,7 +111,9 @@ export function createRunRecovery(deps: ControllerDeps, informers: Informers): C
     if (live === undefined || live.metadata.uid !== run.metadata.uid) return undefined;
     // Another assignment than the one that was judged: its own event brings us back.
     if (live.status?.assignmentEpoch !== run.status?.assignmentEpoch) return undefined;
-    return { behind: true, run: live, pod, runtimeExists: runtime !== undefined };
+    // A Pod that has ended says why, and may be gone a moment later: its last word counts.
+    const lastSeen = cached.pod !== undefined && hasEnded(cached.pod) ? cached.pod : undefined;
+    return { behind: true, run: live, pod: pod ?? lastSeen, runtimeExists: runtime !== undefined };
   }
 
   return controller;

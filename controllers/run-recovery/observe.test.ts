@@ -28,6 +28,8 @@ function seen(change: Partial<Omit<Seen, "run">> = {}, timeout?: string): Seen {
   };
 }
 
+const disruption = (reason: string) => ({ type: "DisruptionTarget", status: "True", reason }) as const;
+
 const cases: Record<string, { seen: Seen; status: RunStatus; want: string | undefined }> = {
   "a Run whose Pod is there is left alone": { seen: seen(), status: running, want: undefined },
   "a Pod that is not ready does not fail a Run": {
@@ -46,6 +48,31 @@ const cases: Record<string, { seen: Seen; status: RunStatus; want: string | unde
     seen: seen({ pod: pod({}, { phase: "Failed", reason: "Evicted" }) }),
     status: running,
     want: "PodEvicted",
+  },
+  "a Pod that the eviction API took away says so by a condition, however its containers ended": {
+    seen: seen({ pod: pod({}, { phase: "Succeeded", conditions: [disruption("EvictionByEvictionAPI")] }) }),
+    status: running,
+    want: "PodEvicted",
+  },
+  "so does one that the kubelet ended under pressure": {
+    seen: seen({ pod: pod({}, { phase: "Failed", conditions: [disruption("TerminationByKubelet")] }) }),
+    status: running,
+    want: "PodEvicted",
+  },
+  "so does one that made room for a more important Pod": {
+    seen: seen({ pod: pod({}, { phase: "Failed", conditions: [disruption("PreemptionByScheduler")] }) }),
+    status: running,
+    want: "PodEvicted",
+  },
+  "an evicted Pod that still drains keeps its Runs": {
+    seen: seen({
+      pod: pod(
+        { deletionTimestamp: timestamp(now + 60_000) },
+        { phase: "Running", conditions: [disruption("EvictionByEvictionAPI")] },
+      ),
+    }),
+    status: running,
+    want: undefined,
   },
   "a Pod that has ended counts as deleted": {
     seen: seen({ pod: pod({}, { phase: "Succeeded" }) }),

@@ -1,7 +1,7 @@
 import type { Run, RunStatus } from "#api/kinds/run.ts";
 import { isTerminal, retryOf, timeoutOf } from "#api/runs.ts";
 import { parseTime } from "#api/time.ts";
-import { hasEnded, isTainted, lostAfterDeletionMs } from "#controllers/pods.ts";
+import { hasEnded, isEvicted, isTainted, lostAfterDeletionMs } from "#controllers/pods.ts";
 import type { Pod } from "#kube/builtin.ts";
 import type { LostReason, RunEvent } from "#machines/run.ts";
 
@@ -56,7 +56,7 @@ function lostPod({ pod }: Seen, status: RunStatus, now: number): Lost | undefine
   return undefined;
 }
 
-const endReason = (pod: Pod): LostReason => (pod.status?.reason === "Evicted" ? "PodEvicted" : "PodDeleted");
+const endReason = (pod: Pod): LostReason => (isEvicted(pod) ? "PodEvicted" : "PodDeleted");
 
 const describeEnd = (pod: Pod) => pod.status?.message ?? pod.status?.reason ?? `phase ${pod.status?.phase}`;
 

@@ -8,7 +8,7 @@ import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import type { KubeObject } from "#api/meta.ts";
 import { workflowRuns } from "#api/resources.ts";
 import { finished, installPlatform } from "./platform.ts";
-import { adminClient, apply, kubectl, testNamespace, until } from "./support.ts";
+import { adminClient, kubectl, testNamespace, until } from "./support.ts";
 import { volumeFor } from "./volumes.ts";
 
 beforeAll(() => installPlatform());
@@ -72,15 +72,12 @@ test.concurrent.each(names)("example %s", { timeout: 180_000 }, async (name) => 
   await kubectl(["apply", "-n", namespace.name, "-f", join(folder, name)]);
 
   const started = objects.filter(({ kind }) => kind === "Workflow").map(({ metadata }) => metadata.name);
-  await apply(
-    started.map((workflow) => ({
-      apiVersion: "kruntimes.io/v1alpha1",
-      kind: "WorkflowRun",
-      metadata: { name: workflow },
+  for (const workflow of started) {
+    await client.of(workflowRuns).create({
+      metadata: { name: workflow, namespace: namespace.name },
       spec: { workflowRef: { name: workflow } },
-    })),
-    namespace.name,
-  );
+    });
+  }
   const ref = (one: string) => ({ metadata: { name: one, namespace: namespace.name } });
   const ends: Promise<Run | WorkflowRun>[] = [
     ...objects
