@@ -1,17 +1,17 @@
 import type { WorkflowSpec } from "#api/kinds/workflow.ts";
 import { invalid, tooLong } from "#api/validation/rule.ts";
-import { compileAction } from "./compile-action.ts";
 import { compileJob, type Jobs, neededJob } from "./compile-job.ts";
 import { compileOutputs, compileTexts } from "./compile-texts.ts";
 import type { Template } from "./expressions/compile.ts";
 import { limits } from "./expressions/limits.ts";
 import { workflowScopes } from "./expressions/scopes.ts";
 import { type FieldError, under } from "./field-error.ts";
+import { following } from "./follow-uses.ts";
 import { buildGraph } from "./graph.ts";
 import { checkIdentifiers } from "./identifiers.ts";
 import { compileInputs } from "./inputs.ts";
 import { type Compiled, type JobPlan, type StepPlan, stepsOf, type Where, type WorkflowPlan } from "./plan.ts";
-import { maxLevels, type Used, type Uses, unchecked, usedPlan } from "./uses.ts";
+import { type Uses, unchecked } from "./uses.ts";
 
 export { compileAction } from "./compile-action.ts";
 export type { ActionPlan, Compiled, JobPlan, StepPlan, Where, WorkflowPlan } from "./plan.ts";
@@ -26,7 +26,7 @@ type Spec = Pick<WorkflowSpec, "jobs" | "inputs" | "outputs" | "env">;
  * finds. Fields that no code honours yet are another matter: `unsupported` in api/ knows them.
  */
 export function compileWorkflow(spec: Spec, where: Where = { path: "spec" }): Compiled<WorkflowPlan> {
-  return compile(spec, where, following(where, []));
+  return compile(spec, where, following(where, compile));
 }
 
 /** What is wrong with a workflow by itself, for admission: the Actions and Workflows that it uses are not looked at. */
@@ -76,51 +76,6 @@ function compile(spec: Spec, where: Where, uses: Uses): Compiled<WorkflowPlan> {
     ? { ok: false, errors }
     : { ok: true, plan: { order: graph.order, jobs: plans, env, inputs, outputs } };
 }
-
-/**
- * Looks up and compiles what is used, each once.
- *
- * @param chain names of the Workflows from the top to the one that is being compiled; the top itself may have none
- */
-function following(where: Where, chain: readonly string[]): Uses {
-  const { templates } = where;
-  return {
-    action: once((name) => {
-      const spec = templates?.action(name);
-      if (spec === undefined) return missing("Action", name);
-      return usedPlan(`Action "${name}"`, compileAction(spec));
-    }),
-    workflow: once((name) => {
-      const spec = templates?.workflow(name);
-      if (spec === undefined) return missing("Workflow", name);
-      const path = [...chain, name];
-      if (chain.includes(name)) {
-        const message = `Workflows use each other in a circle: ${path.join(" -> ")}`;
-        return { kind: "wrong", message, advice: "Take one of these uses away." };
-      }
-      if (path.length >= maxLevels) {
-        const message = `Workflows use each other more than ${maxLevels} levels deep: ${path.join(" -> ")}`;
-        return { kind: "wrong", message, advice: "Write the jobs of the innermost one where they are used." };
-      }
-      return usedPlan(`Workflow "${name}"`, compile(spec, { ...where, path: "spec" }, following(where, path)));
-    }),
-  };
-}
-
-function once<T>(find: (name: string) => T): (name: string) => T {
-  const found = new Map<string, T>();
-  return (name) => {
-    const known = found.get(name) ?? find(name);
-    found.set(name, known);
-    return known;
-  };
-}
-
-const missing = (kind: "Action" | "Workflow", name: string): Used<never> => ({
-  kind: "wrong",
-  message: `there is no ${kind} "${name}"`,
-  advice: "Create it, or correct the name.",
-});
 
 function expressionsOf({ work, outputs, env, ...job }: JobPlan): number {
   const templates = [...stepsOf({ work }).flatMap(templatesOfStep), ...outputs.values(), ...env.values()];

@@ -16,18 +16,30 @@ const workflow: Workflow = {
 
 const action: Action = { metadata: { name: "lint", uid: "a1" }, spec: { steps: [{ name: "x", run: "true" }] } };
 
+const reused: Workflow = { metadata: { name: "publish", uid: "w2", generation: 1 }, spec: workflow.spec };
+
 /** As it comes back from the API server. */
 const stored = (revision: ControllerRevision): ControllerRevision => JSON.parse(JSON.stringify(revision));
 
 test("what is frozen is read back, whatever becomes of the templates", () => {
-  const revision = stored(snapshotOf(owner, workflow, [action]));
+  const revision = stored(snapshotOf(owner, workflow, { workflows: [reused], actions: [action] }));
   expect(readSnapshot(revision, owner)).toEqual({
     ok: true,
     snapshot: {
       workflow: { name: "nightly", uid: "w1", generation: 3, spec: workflow.spec },
+      workflows: [{ name: "publish", uid: "w2", generation: 1, spec: workflow.spec }],
       actions: [{ name: "lint", uid: "a1", generation: 0, spec: action.spec }],
     },
   });
+});
+
+test("jobs of the WorkflowRun itself are not frozen: they cannot change", () => {
+  const revision = stored(snapshotOf(owner, undefined, { workflows: [], actions: [action] }));
+  expect(readSnapshot(revision, owner)).toMatchObject({
+    ok: true,
+    snapshot: { workflows: [], actions: [{ name: "lint" }] },
+  });
+  expect(revision.metadata.labels).not.toHaveProperty(["workflows.kruntimes.io/workflow"]);
 });
 
 test("a snapshot belongs to its WorkflowRun and is found by it", () => {

@@ -1,11 +1,12 @@
 import { Ajv, type ValidateFunction } from "ajv";
-import { type Action, ActionSpec, type Workflow, WorkflowSpec } from "#api/kinds/workflow.ts";
+import { ActionSpec, type Workflow, WorkflowSpec } from "#api/kinds/workflow.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import { labels } from "#api/labels.ts";
 import { labelValue, snapshotName } from "#api/names.ts";
 import { workflowRuns } from "#api/resources.ts";
 import { apiVersionOf, type ControllerRevision, controllerReference, controllerRevisions } from "#kube/builtin.ts";
 import { isChildOf } from "./child-meta.ts";
+import type { Collected } from "./collect-templates.ts";
 
 /** A template as it was when a WorkflowRun took it. */
 export interface FrozenTemplate<Spec> {
@@ -18,22 +19,34 @@ export interface FrozenTemplate<Spec> {
 
 /** Everything that a WorkflowRun refers to, frozen: later edits of the templates do not reach a run that has begun. */
 export interface Snapshot {
-  readonly workflow: FrozenTemplate<WorkflowSpec>;
-  /** The Actions that its jobs use. */
+  /** The Workflow of `workflowRef`; absent where the WorkflowRun has jobs of its own. */
+  readonly workflow?: FrozenTemplate<WorkflowSpec>;
+  /** The Workflows that jobs use, directly and by others. */
+  readonly workflows: readonly FrozenTemplate<WorkflowSpec>[];
+  /** The Actions that steps use. */
   readonly actions: readonly FrozenTemplate<ActionSpec>[];
 }
 
 /** Form of the data; a reader refuses forms that it does not know. */
 const format = 1;
 
-/** The object that keeps a snapshot; it lives as long as the WorkflowRun. */
+/**
+ * The object that keeps a snapshot; it lives as long as the WorkflowRun. The WorkflowRuns of jobs that are Workflows read it, too.
+ *
+ * @param workflow of `workflowRef`
+ * @param used by it or by the jobs of the WorkflowRun
+ */
 export function snapshotOf(
   owner: WorkflowRun,
-  workflow: Workflow,
-  actions: readonly Action[] = [],
+  workflow: Workflow | undefined,
+  used: Collected = { workflows: [], actions: [] },
 ): ControllerRevision {
   const { name, namespace, uid = "" } = owner.metadata;
-  const snapshot: Snapshot = { workflow: freeze(workflow), actions: actions.map(freeze) };
+  const snapshot: Snapshot = {
+    ...(workflow === undefined ? {} : { workflow: freeze(workflow) }),
+    workflows: used.workflows.map(freeze),
+    actions: used.actions.map(freeze),
+  };
   return {
     apiVersion: apiVersionOf(controllerRevisions),
     kind: controllerRevisions.kind,
@@ -41,7 +54,7 @@ export function snapshotOf(
       name: snapshotName(name, uid),
       ...(namespace === undefined ? {} : { namespace }),
       labels: {
-        [labels.workflow]: labelValue(workflow.metadata.name),
+        ...(workflow === undefined ? {} : { [labels.workflow]: labelValue(workflow.metadata.name) }),
         [labels.workflowRun]: labelValue(name),
         [labels.workflowRunUID]: uid,
         [labels.name]: "kruntimes",
@@ -69,7 +82,11 @@ export function readSnapshot(revision: ControllerRevision, owner: WorkflowRun): 
     return { ok: false, message: `ControllerRevision "${name}" belongs to somebody else` };
   }
   const { data } = revision;
-  if (isSnapshot(data)) return { ok: true, snapshot: { workflow: data.workflow, actions: data.actions } };
+  if (isSnapshot(data)) {
+    // Snapshots from before Workflows could use each other have no `workflows`.
+    const { workflow, workflows = [], actions } = data;
+    return { ok: true, snapshot: { ...(workflow === undefined ? {} : { workflow }), workflows, actions } };
+  }
   const errors = (validator().errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
   return {
     ok: false,
@@ -82,7 +99,9 @@ function freeze<Spec>(template: { metadata: Workflow["metadata"]; spec: Spec }):
   return { name, uid, generation, spec: template.spec };
 }
 
-function isSnapshot(data: unknown): data is Snapshot {
+type Stored = Omit<Snapshot, "workflows"> & Partial<Pick<Snapshot, "workflows">>;
+
+function isSnapshot(data: unknown): data is Stored {
   return validator()(data);
 }
 
@@ -92,10 +111,11 @@ let compiled: ValidateFunction | undefined;
 function validator(): ValidateFunction {
   compiled ??= new Ajv({ strict: false, validateFormats: false }).compile({
     type: "object",
-    required: ["format", "workflow", "actions"],
+    required: ["format", "actions"],
     properties: {
       format: { const: format },
       workflow: frozen(WorkflowSpec),
+      workflows: { type: "array", items: frozen(WorkflowSpec) },
       actions: { type: "array", items: frozen(ActionSpec) },
     },
   });

@@ -1,6 +1,6 @@
 import { invalid } from "#api/validation/rule.ts";
 import type { FieldError } from "./field-error.ts";
-import type { ActionPlan, Compiled, WorkflowPlan } from "./plan.ts";
+import type { ActionPlan, WorkflowPlan } from "./plan.ts";
 
 /**
  * Levels of Workflows that use each other, the one at the top included. Each level is a WorkflowRun of its own, which somebody has to
@@ -30,14 +30,4 @@ export const unchecked: Uses = {
 /** The error of a `uses` that leads nowhere, if it does. */
 export function useErrors(used: Used<unknown>, path: string): FieldError[] {
   return used.kind === "wrong" ? [invalid(path, used.message, used.advice)] : [];
-}
-
-/** What compiling a template came to, as the answer to `uses`. */
-export function usedPlan<Plan>(what: string, compiled: Compiled<Plan>): Used<Plan> {
-  if (compiled.ok) return { kind: "plan", plan: compiled.plan };
-  const [first] = compiled.errors;
-  const more = compiled.errors.length > 1 ? ` (and ${compiled.errors.length - 1} more)` : "";
-  // Its positions and excerpts are about another object.
-  const message = `${what} is not valid: ${first?.path}: ${first?.message}${more}`;
-  return { kind: "wrong", message, advice: `Correct ${what} first.` };
 }

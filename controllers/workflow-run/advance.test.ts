@@ -70,7 +70,7 @@ class World {
     const compiled = compileWorkflow({ jobs: this.run.spec.jobs ?? {} });
     return {
       run: this.run,
-      source: { kind: "plan", compiled },
+      source: { kind: "plan", compiled, inputs: {} },
       runs: this.runs,
       workspaces: this.workspaces,
       runtimeOf: (name) => this.runtimes.get(name),

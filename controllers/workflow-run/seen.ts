@@ -2,7 +2,8 @@ import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
 import type { Run } from "#api/kinds/run.ts";
 import type { Runtime } from "#api/kinds/runtime.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
-import type { Compiled, WorkflowPlan } from "#workflows/compile-workflow.ts";
+import type { InputValue } from "#workflows/inputs.ts";
+import type { Compiled, WorkflowPlan } from "#workflows/plan.ts";
 
 /** An object under a name that we need: ours, somebody else's, or nobody's (confirmed by a live read). */
 export type Found<T> =
@@ -13,7 +14,13 @@ export type Found<T> =
 /** Where the graph of the run comes from. */
 export type Source =
   /** Inline jobs, or a frozen copy of the Workflow. */
-  | { readonly kind: "plan"; readonly compiled: Compiled<WorkflowPlan>; readonly snapshotRef?: string }
+  | {
+      readonly kind: "plan";
+      readonly compiled: Compiled<WorkflowPlan>;
+      /** The context `inputs`, with types and defaults. */
+      readonly inputs: Readonly<Record<string, InputValue>>;
+      readonly snapshotRef?: string;
+    }
   /** The Workflow is there and compiles; its copy is not made yet. */
   | { readonly kind: "unfrozen"; readonly name: string }
   | { readonly kind: "missing"; readonly workflow: string }

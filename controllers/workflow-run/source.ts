@@ -1,14 +1,28 @@
-import type { Workflow } from "#api/kinds/workflow.ts";
+import type { JobSpec } from "#api/kinds/job.ts";
+import type { Workflow, WorkflowSpec } from "#api/kinds/workflow.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
+import type { KubeObject } from "#api/meta.ts";
 import { snapshotName } from "#api/names.ts";
-import { workflows } from "#api/resources.ts";
+import { actions, workflowRuns, workflows } from "#api/resources.ts";
 import type { ControllerDeps, Informers } from "#controllers/informers.ts";
 import { type ControllerRevision, controllerRevisions } from "#kube/builtin.ts";
+import type { Informer } from "#kube/informer.ts";
 import { orNothing } from "#kube/or-nothing.ts";
+import type { ResourceType } from "#kube/resource.ts";
 import { isAlreadyExists } from "#kube/transport.ts";
+import {
+  type Collected,
+  type CollectResult,
+  collectTemplates,
+  templatesIn,
+  usedBy,
+} from "#workflows/collect-templates.ts";
 import { compileWorkflow } from "#workflows/compile-workflow.ts";
+import { inputValues } from "#workflows/inputs.ts";
+import type { Templates } from "#workflows/plan.ts";
 import { runtimeLanguage } from "#workflows/script/language.ts";
-import { readSnapshot, snapshotOf } from "#workflows/snapshot.ts";
+import { readSnapshot, type Snapshot, snapshotOf } from "#workflows/snapshot.ts";
+import { maxLevels } from "#workflows/uses.ts";
 import type { Source } from "./seen.ts";
 
 /** Finds and keeps the graphs of WorkflowRuns. */
@@ -27,41 +41,86 @@ export function createSources(deps: ControllerDeps, informers: Informers): Sourc
 
   async function find(run: WorkflowRun): Promise<Source> {
     const { jobs, workflowRef } = run.spec;
-    if (jobs !== undefined) return { kind: "plan", compiled: compile(run, jobs) };
-    const name = run.status?.snapshotRef?.name ?? snapshotName(run.metadata.name, run.metadata.uid ?? "");
-    const revision = await getRevision(run, name);
-    if (revision !== undefined) {
-      const read = readSnapshot(revision, run);
-      if (!read.ok) return { kind: "collision", name };
-      return { kind: "plan", compiled: compile(run, read.snapshot.workflow.spec.jobs), snapshotRef: name };
-    }
-    const workflow = await getWorkflow(run);
-    if (workflow === undefined) return { kind: "missing", workflow: workflowRef?.name ?? "" };
+    if (jobs !== undefined && usesNothing(jobs)) return compile(run, { jobs }, templatesIn(nothing));
+    const wanted = workflowRef?.name ?? "";
+    const root = await rootOf(run);
+    if (root === undefined) return { kind: "missing", workflow: wanted };
+    const name = snapshotName(root.metadata.name, root.metadata.uid ?? "");
+    const revision = await orNothing(revisions.get({ name, namespace: root.metadata.namespace }));
+    if (revision !== undefined) return frozen(run, root, revision);
+    // A job that is a Workflow never takes a live one.
+    if (root !== run) return { kind: "missing", workflow: wanted };
+
+    const { spec, used } = await gather(run);
+    if (spec === undefined) return { kind: "missing", workflow: wanted };
+    if (!used.ok) return { kind: "plan", compiled: used, inputs: {} };
+    const live = { workflows: used.workflows.map(named), actions: used.actions.map(named) };
+    const plan = compile(run, spec, templatesIn(live));
     // What does not compile is not worth a copy: the errors are the answer.
-    const plan = compile(run, workflow.spec.jobs);
-    return plan.ok ? { kind: "unfrozen", name } : { kind: "plan", compiled: plan };
+    return plan.compiled.ok ? { kind: "unfrozen", name } : plan;
   }
 
-  function compile(run: WorkflowRun, jobs: Workflow["spec"]["jobs"]) {
-    return compileWorkflow(
-      { jobs },
-      {
-        path: "spec",
-        languageOf: (name) => {
-          const runtime = informers.runtimes.get(`${run.metadata.namespace}/${name}`);
-          return runtime && runtimeLanguage(runtime.spec);
-        },
+  function frozen(run: WorkflowRun, root: WorkflowRun, revision: ControllerRevision): Source {
+    const { name } = revision.metadata;
+    const read = readSnapshot(revision, root);
+    if (!read.ok) return { kind: "collision", name };
+    const spec = specOf(run, root, read.snapshot);
+    if (spec === undefined) return { kind: "missing", workflow: run.spec.workflowRef?.name ?? "" };
+    return { ...compile(run, spec, templatesIn(read.snapshot)), snapshotRef: name };
+  }
+
+  function compile(run: WorkflowRun, spec: Spec, templates: Templates): Source & { kind: "plan" } {
+    const result = compileWorkflow(spec, {
+      path: "spec",
+      templates,
+      languageOf: (name) => {
+        const runtime = informers.runtimes.get(`${run.metadata.namespace}/${name}`);
+        return runtime && runtimeLanguage(runtime.spec);
       },
-    );
+    });
+    if (!result.ok) return { kind: "plan", compiled: result, inputs: {} };
+    const used = `Workflow "${run.spec.workflowRef?.name ?? ""}"`;
+    const inputs = inputValues(result.plan.inputs, run.spec.inputs ?? {}, used, "spec.inputs");
+    if (!inputs.ok) return { kind: "plan", compiled: inputs, inputs: {} };
+    return { kind: "plan", compiled: result, inputs: inputs.values };
   }
 
-  async function getRevision(run: WorkflowRun, name: string): Promise<ControllerRevision | undefined> {
-    return orNothing(revisions.get({ name, namespace: run.metadata.namespace }));
+  /** What a run at the top executes, and everything that this uses, as it is now. */
+  async function gather(run: WorkflowRun): Promise<{ workflow?: Workflow; spec?: Spec; used: CollectResult }> {
+    const { namespace } = run.metadata;
+    const finder = {
+      workflow: (name: string) => lookUp(informers.workflows, workflows, namespace, name),
+      action: (name: string) => lookUp(informers.actions, actions, namespace, name),
+    };
+    const { jobs, workflowRef } = run.spec;
+    const workflow = workflowRef && (await finder.workflow(workflowRef.name));
+    const spec = jobs === undefined ? workflow?.spec : { jobs };
+    if (spec === undefined) return { used: { ok: true, ...nothing } };
+    const used = await collectTemplates(spec.jobs, finder, "spec.jobs");
+    return { ...(workflow === undefined ? {} : { workflow }), spec, used };
   }
 
-  async function getWorkflow(run: WorkflowRun): Promise<Workflow | undefined> {
-    const ref = { name: run.spec.workflowRef?.name ?? "", namespace: run.metadata.namespace };
-    return informers.workflows.get(`${ref.namespace}/${ref.name}`) ?? orNothing(client.of(workflows).get(ref));
+  /** The run at the top whose job, or whose job's job, this run is; undefined when one of them is gone. */
+  async function rootOf(run: WorkflowRun): Promise<WorkflowRun | undefined> {
+    let root = run;
+    for (let level = 0; level < maxLevels; level++) {
+      const owner = root.metadata.ownerReferences?.find((each) => each.controller === true);
+      if (owner?.kind !== workflowRuns.kind) return root;
+      const parent = await lookUp(informers.workflowRuns, workflowRuns, run.metadata.namespace, owner.name);
+      if (parent?.metadata.uid !== owner.uid) return undefined;
+      root = parent;
+    }
+    return undefined;
+  }
+
+  /** From the cache, and live when it is not there. */
+  async function lookUp<T extends KubeObject>(
+    informer: Informer<T>,
+    resource: ResourceType<T>,
+    namespace: string | undefined,
+    name: string,
+  ): Promise<T | undefined> {
+    return informer.get(`${namespace}/${name}`) ?? orNothing(client.of(resource).get({ name, namespace }));
   }
 
   return {
@@ -75,9 +134,9 @@ export function createSources(deps: ControllerDeps, informers: Informers): Sourc
       return source;
     },
     async freeze(run, name) {
-      const workflow = await getWorkflow(run);
-      if (workflow === undefined) return;
-      const revision = snapshotOf(run, workflow);
+      const { workflow, spec, used } = await gather(run);
+      if (spec === undefined || !used.ok) return;
+      const revision = snapshotOf(run, workflow, used);
       if (revision.metadata.name !== name) throw new Error(`a snapshot named ${name} was asked for`);
       try {
         await revisions.create(revision);
@@ -89,4 +148,23 @@ export function createSources(deps: ControllerDeps, informers: Informers): Sourc
       compiled.delete(uid);
     },
   };
+}
+
+type Spec = Pick<WorkflowSpec, "jobs">;
+
+const nothing = { workflows: [], actions: [] } satisfies Collected;
+
+const named = <T>({ metadata, spec }: { metadata: { name: string }; spec: T }) => ({ name: metadata.name, spec });
+
+function usesNothing(jobs: Readonly<Record<string, JobSpec>>): boolean {
+  const { workflows: flows, actions: steps } = usedBy(jobs);
+  return flows.length + steps.length === 0;
+}
+
+/** The jobs that a run executes, by the snapshot of the run at the top. */
+function specOf(run: WorkflowRun, root: WorkflowRun, snapshot: Snapshot): Spec | undefined {
+  const { jobs, workflowRef } = run.spec;
+  if (jobs !== undefined) return { jobs };
+  if (run === root) return snapshot.workflow?.spec;
+  return snapshot.workflows.find(({ name }) => name === workflowRef?.name)?.spec;
 }
