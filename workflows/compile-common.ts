@@ -20,50 +20,54 @@ export interface CommonPlan {
 
 type CommonSpec = Pick<StepSpec & JobSpec, "if" | "timeout" | "continue-on-error" | "retry">;
 
-/**
- * Compiles what jobs and steps have in common.
- *
- * @param condition scope of `if`
- * @param rest scope of `continue-on-error`
- */
+/** The scopes of `if`, and of `continue-on-error`. */
+export interface CommonScopes {
+  readonly condition: Scope;
+  readonly rest: Scope;
+}
+
+/** Compiles what jobs and steps have in common. */
 export function compileCommon(
   spec: CommonSpec,
-  condition: Scope,
-  rest: Scope,
+  scopes: CommonScopes,
   path: string,
-): { common: CommonPlan; errors: FieldError[] } {
+): { common: CommonPlan; errors: readonly FieldError[] } {
+  const { if: condition, timeout, retry } = spec;
+  const flag = spec["continue-on-error"];
+  if (condition === undefined && timeout === undefined && retry === undefined && flag === undefined) return nothing;
   const errors: FieldError[] = [
-    ...checkDuration(under(path, "timeout"), spec.timeout),
-    ...checkDuration(under(path, "retry", "backoff"), spec.retry?.backoff),
+    ...checkDuration(under(path, "timeout"), timeout),
+    ...checkDuration(under(path, "retry", "backoff"), retry?.backoff),
   ];
-  const asked = spec.if === undefined ? undefined : compileCondition(spec.if, condition, under(path, "if"));
+  const asked = condition === undefined ? undefined : compileCondition(condition, scopes.condition, under(path, "if"));
   if (asked?.ok === false) errors.push(...asked.errors);
-  const flag = compileFlag(spec["continue-on-error"], rest, under(path, "continue-on-error"));
-  errors.push(...flag.errors);
-  const timeoutMs = parseDuration(spec.timeout);
+  const going = compileFlag(flag, scopes, under(path, "continue-on-error"));
+  errors.push(...going.errors);
+  const timeoutMs = parseDuration(timeout);
+  const backoffMs = parseDuration(retry?.backoff) ?? defaultBackoffMs;
   const common = {
     ...(asked?.ok === true ? { if: asked.condition } : {}),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    continueOnError: flag.flag,
-    ...(spec.retry === undefined
-      ? {}
-      : {
-          retry: {
-            attempts: spec.retry.attempts,
-            backoffMs: parseDuration(spec.retry.backoff) ?? defaultBackoffMs,
-          },
-        }),
+    continueOnError: going.flag,
+    ...(retry === undefined ? {} : { retry: { attempts: retry.attempts, backoffMs } }),
   };
   return { common, errors };
 }
 
-function compileFlag(value: unknown, scope: Scope, path: string): { flag: Flag; errors: readonly FieldError[] } {
+/** Most jobs and steps have none of it. */
+const nothing = { common: { continueOnError: false }, errors: [] } as const;
+
+function compileFlag(
+  value: unknown,
+  scopes: CommonScopes,
+  path: string,
+): { flag: Flag; errors: readonly FieldError[] } {
   if (value === undefined) return { flag: false, errors: [] };
   if (typeof value === "boolean") return { flag: value, errors: [] };
   if (typeof value !== "string" || !value.includes("${{")) {
     const message = `${JSON.stringify(value)} is neither true nor false`;
     return { flag: false, errors: [invalid(path, message, "Write true, false or one expression in ${{ }}.")] };
   }
-  const compiled = compileCondition(value, scope, path);
+  const compiled = compileCondition(value, scopes.rest, path);
   return compiled.ok ? { flag: compiled.condition, errors: [] } : { flag: false, errors: compiled.errors };
 }

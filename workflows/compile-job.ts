@@ -48,7 +48,7 @@ export function compileJob(id: string, job: JobSpec, workflow: Workflow): Result
   const strategy = job.strategy && compileStrategy(id, job.strategy, before.strategy, under(path, "strategy"));
   const scopes = strategy === undefined ? before : jobScopes({ ...options, matrix: { keys: strategy.keys } });
 
-  const { common, errors: commonErrors } = compileCommon(job, scopes.condition, scopes.head, path);
+  const { common, errors: commonErrors } = compileCommon(job, { condition: scopes.condition, rest: scopes.head }, path);
   const { texts: env, errors: envErrors } = compileTexts(job.env, scopes.head, under(path, "env"));
   const { plan: work, errors: workErrors } = compileJobWork(id, job, path, scopes, workflow);
   const { texts: outputs, errors: outputErrors } = compileTexts(job.outputs, scopes.outputs, under(path, "outputs"));

@@ -4,7 +4,7 @@ import { checkDuration } from "#api/validation/duration.ts";
 import { forbidden, invalid, required } from "#api/validation/rule.ts";
 import { compileWith } from "./compile-with.ts";
 import { compileTemplate } from "./expressions/compile.ts";
-import type { Scope } from "./expressions/scopes.ts";
+import type { Scope, StepScopes } from "./expressions/scopes.ts";
 import { type FieldError, listOf, under } from "./field-error.ts";
 import type { ActionPlan, ActionWork, GateWork, ScriptWork, Shell, StepPlan } from "./plan.ts";
 import { compileScript } from "./script/compile-script.ts";
@@ -25,7 +25,7 @@ const nothing: ScriptWork = { kind: "run", run: { text: "", expressions: [] } };
  */
 export function compileWork(
   spec: StepSpec,
-  scope: Scope,
+  scopes: Pick<StepScopes, "rest">,
   path: string,
   around: { readonly runtime: Language | undefined; readonly uses: Uses },
 ): Result {
@@ -42,25 +42,26 @@ export function compileWork(
   const errors = misplaced(spec, path);
   const { work, errors: faults } =
     spec.run !== undefined
-      ? compileRun(spec.run, spec.shell, scope, path, around.runtime)
+      ? compileRun(spec.run, spec.shell, scopes, path, around.runtime)
       : spec.uses !== undefined
-        ? compileUse(spec, spec.uses, scope, path, around.uses)
-        : compileGate(spec.suspend ?? {}, scope, path);
+        ? compileUse(spec, spec.uses, scopes.rest, path, around.uses)
+        : compileGate(spec.suspend ?? {}, scopes.rest, path);
   return { work, errors: [...errors, ...faults] };
 }
 
-/** Fields that mean nothing for the kind of step. */
+/** Fields that mean something for some kinds of steps only, and what to do where they stand elsewhere. */
+const belongs: readonly (readonly [field: keyof StepSpec, kinds: readonly string[], advice: string])[] = [
+  ["shell", ["run"], "The steps of the Action, or nobody, run a script here; leave it out."],
+  ["with", ["uses"], "Set variables with env; with hands values to an Action."],
+  ["env", ["run", "uses"], "Leave it out: a gate runs no program."],
+  ["artifacts", ["run", "uses"], "Leave it out: a gate runs no program."],
+  ["timeout", ["run", "uses"], "Write suspend.duration: the time after which the gate opens by itself."],
+  ["retry", ["run", "uses"], "Leave it out: a gate does not fail."],
+  ["continue-on-error", ["run", "uses"], "Leave it out: a gate does not fail."],
+];
+
 function misplaced(spec: StepSpec, path: string): FieldError[] {
   const kind = spec.run !== undefined ? "run" : spec.uses !== undefined ? "uses" : "suspend";
-  const belongs: readonly (readonly [field: keyof StepSpec, kinds: readonly string[], advice: string])[] = [
-    ["shell", ["run"], "The steps of the Action, or nobody, run a script here; leave it out."],
-    ["with", ["uses"], "Set variables with env; with hands values to an Action."],
-    ["env", ["run", "uses"], "Leave it out: a gate runs no program."],
-    ["artifacts", ["run", "uses"], "Leave it out: a gate runs no program."],
-    ["timeout", ["run", "uses"], "Write suspend.duration: the time after which the gate opens by itself."],
-    ["retry", ["run", "uses"], "Leave it out: a gate does not fail."],
-    ["continue-on-error", ["run", "uses"], "Leave it out: a gate does not fail."],
-  ];
   return belongs
     .filter(([field, kinds]) => spec[field] !== undefined && !kinds.includes(kind))
     .map(([field, , advice]) => forbidden(under(path, field), `a step with ${kind} has no ${field}`, advice));
@@ -69,7 +70,7 @@ function misplaced(spec: StepSpec, path: string): FieldError[] {
 function compileRun(
   text: string,
   shell: string | undefined,
-  scope: Scope,
+  scopes: Pick<StepScopes, "rest">,
   step: string,
   runtime: Language | undefined,
 ): Result<ScriptWork> {
@@ -83,7 +84,7 @@ function compileRun(
   const shellPart = known === undefined ? {} : { shell: known };
   // Most scripts have no expression: then nobody needs to know what they may refer to.
   if (!text.includes("${{")) return { work: { kind: "run", run: { text, expressions: [] }, ...shellPart }, errors };
-  const { template, errors: faults } = compileTemplate(text, scope, path);
+  const { template, errors: faults } = compileTemplate(text, scopes.rest, path);
   errors.push(...faults);
   const language = known ?? languageOf(text, runtime);
   if (faults.length === 0 && language !== undefined) {

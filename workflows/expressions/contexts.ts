@@ -68,29 +68,36 @@ export const jobsContext = (jobs: readonly NeededJob[]): Members =>
     ]),
   );
 
+const stepContext = (outputs?: readonly string[]): Shape =>
+  membersOf("member", [
+    ["outputs", valuesOf("output", outputs)],
+    ["outcome", leaf],
+    ["conclusion", leaf],
+  ]);
+
+/** A script may write any output. */
+const scriptContext = stepContext();
+
 /** `steps` at a place: a step sees the ones before it, and the place behind the last step sees all. */
 export function stepsContext(steps: readonly KnownStep[]): (index: number) => Members {
-  const all = membersOf(
-    "earlier step",
-    steps.map(({ name, outputs }) => [
-      name,
-      membersOf("member", [
-        ["outputs", valuesOf("output", outputs)],
-        ["outcome", leaf],
-        ["conclusion", leaf],
-      ]),
-    ]),
-  );
-  const positions = new Map(steps.map(({ name }, index) => [name, index]));
-  return (index) => {
-    const find = (name: string) => {
-      const found = all.find(name);
-      return found !== undefined && (positions.get(found.name) ?? 0) < index ? found : undefined;
-    };
-    const explain = (name: string) => {
-      const later = all.find(name);
-      return later === undefined ? undefined : `step "${later.name}" has not run yet at this place`;
-    };
-    return { ...all, find, names: () => steps.slice(0, index).map(({ name }) => name), explain };
+  // Few jobs refer to their steps, so the index is made when it is asked for.
+  let byName: Map<string, number> | undefined;
+  const indexOf = (name: string) => {
+    byName ??= new Map(steps.map((step, index): [string, number] => [step.name.toLowerCase(), index]).reverse());
+    return byName.get(name.toLowerCase());
   };
+  return (index) => ({
+    kind: "members",
+    noun: "earlier step",
+    find: (name) => {
+      const at = indexOf(name);
+      const step = at === undefined || at >= index ? undefined : steps[at];
+      return step && { name: step.name, shape: step.outputs === undefined ? scriptContext : stepContext(step.outputs) };
+    },
+    names: () => steps.slice(0, index).map(({ name }) => name),
+    explain: (name) => {
+      const later = steps[indexOf(name) ?? -1];
+      return later && `step "${later.name}" has not run yet at this place`;
+    },
+  });
 }

@@ -109,6 +109,7 @@ export function actionScopes(inputs: readonly string[], steps: readonly KnownSte
   };
 }
 
+/** Most steps have few expressions or none, so each scope is made when it is asked for. */
 function stepScopes(
   known: Readonly<Record<string, Shape>>,
   variables: readonly string[],
@@ -116,13 +117,18 @@ function stepScopes(
 ): JobScopes["step"] {
   const outer = envContext(variables);
   return (index, own) => {
-    const steps = stepsAt(index);
-    const before = { ...known, env: outer, steps };
-    const all = own.length === 0 ? outer : envContext([...new Set([...variables, ...own])]);
+    const before = () => ({ ...known, env: outer, steps: stepsAt(index) });
     return {
-      condition: scope("the if of a step", before, true),
-      env: scope("the env of a step", before),
-      rest: scope("a step", { ...before, env: all }),
+      get condition() {
+        return scope("the if of a step", before(), true);
+      },
+      get env() {
+        return scope("the env of a step", before());
+      },
+      get rest() {
+        const env = own.length === 0 ? outer : envContext([...new Set([...variables, ...own])]);
+        return scope("a step", { ...before(), env });
+      },
     };
   };
 }
