@@ -32,6 +32,20 @@ export const podPaths = {
   artifactStore: "/artifacts",
 } as const;
 
+/** A thing that Runs may refer to when their Runtime lists it. */
+export type ReferenceKind = "Secret" | "ConfigMap";
+
+/**
+ * Where the agent, and only the agent, finds what the Runtime lists in `secrets` and `configMaps`: one directory for each
+ * kind, in it one for each name, in it one file for each key. That a name is listed shows by its directory: it is there,
+ * empty, also when there is no such object.
+ */
+export const referencePaths = {
+  root: "/references",
+  Secret: "secrets",
+  ConfigMap: "configmaps",
+} as const;
+
 /** Ports of a Runtime Pod that are ours; its containers share one network. */
 export const podPorts = {
   /** Probes, metrics and the drain hook of the agent. */

@@ -68,6 +68,7 @@ export const patterns = {
   subdomain: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
   label: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
   relativePath: `^${segment}(/${segment})*$`,
+  dataKey: "^\\.?[-_a-zA-Z0-9][-._a-zA-Z0-9]*$",
 } as const;
 
 /** A duration as Go writes it: `90s`, `5m`, `1h30m`, `250ms`. */
@@ -77,6 +78,10 @@ export const Duration = (description: string) =>
 /** The name of another object (RFC 1123 subdomain). */
 export const ObjectName = (description: string) =>
   Type.String({ description, minLength: 1, maxLength: 253, pattern: patterns.subdomain });
+
+/** A key of a Secret or ConfigMap: also the name of a file, so never `..` nor what begins with it. */
+export const DataKey = (description: string) =>
+  Type.String({ description, minLength: 1, maxLength: 253, pattern: patterns.dataKey });
 
 /** A name that also fits into a label (RFC 1123 label). */
 export const LabelName = (description: string) =>

@@ -111,6 +111,7 @@ const patternWords: ReadonlyMap<string, string> = new Map([
   [patterns.duration, "a duration: `250ms`, `90s`, `5m`, `1h30m`"],
   [patterns.subdomain, "a DNS name"],
   [patterns.label, "a DNS label"],
+  [patterns.dataKey, "letters, digits, `-`, `_` and `.`, not beginning with `..`"],
   [patterns.relativePath, "a path without leading `/`, `.` and `..`"],
 ]);
 

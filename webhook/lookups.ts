@@ -1,4 +1,4 @@
-import { persistentWorkspaces } from "#api/resources.ts";
+import { persistentWorkspaces, runtimes } from "#api/resources.ts";
 import { orNothing } from "#kube/or-nothing.ts";
 import type { Client } from "#kube/resource.ts";
 import type { Lookups } from "./review.ts";
@@ -7,5 +7,6 @@ import type { Lookups } from "./review.ts";
 export function liveLookups(client: () => Client): Lookups {
   return {
     workspace: (namespace, name) => orNothing(client().of(persistentWorkspaces).get({ namespace, name })),
+    runtime: (namespace, name) => orNothing(client().of(runtimes).get({ namespace, name })),
   };
 }

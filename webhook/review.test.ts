@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
+import type { Run, RunSpec } from "#api/kinds/run.ts";
+import type { Runtime } from "#api/kinds/runtime.ts";
 import type { Action, Workflow } from "#api/kinds/workflow.ts";
 import type { KubeObject } from "#api/meta.ts";
 import { type Lookups, type Review, review } from "./review.ts";
 
-const nothing: Lookups = { workspace: async () => undefined };
+const nothing: Lookups = { workspace: async () => undefined, runtime: async () => undefined };
 
 const steps = [{ name: "s", run: "true" }];
 type Jobs = Workflow["spec"]["jobs"];
@@ -46,4 +48,43 @@ test("the same holds for an Action", async () => {
   const action = (run: string): Action => ({ metadata: { name: "a" }, spec: { steps: [{ name: "s", run }] } });
   expect(await update("Action", action("true"), action("echo ${{ nonsense( }}"))).toHaveLength(1);
   expect(await update("Action", action("true"), action("echo"))).toEqual([]);
+});
+
+const lists = (spec: Partial<Runtime["spec"]>): Lookups => ({
+  ...nothing,
+  runtime: async (namespace, name) => ({
+    metadata: { name, namespace },
+    spec: { template: { spec: { containers: [{ name: "runtime", image: "debian" }] } }, ...spec },
+  }),
+});
+const fromSecret: RunSpec["env"] = [
+  { name: "A", value: "1" },
+  { name: "B", valueFrom: { secretKeyRef: { name: "db", key: "password", optional: true } } },
+];
+
+const references: Record<string, { spec: Partial<RunSpec>; lookups: Lookups; refused: string[] }> = {
+  "a Secret that the Runtime lists": { spec: { env: fromSecret }, lookups: lists({ secrets: ["db"] }), refused: [] },
+  "a Secret that it does not list, even an optional one": {
+    spec: { env: fromSecret },
+    lookups: lists({ secrets: ["other"], configMaps: ["db"] }),
+    refused: ["spec.env[1].valueFrom.secretKeyRef.name"],
+  },
+  "a ConfigMap that it does not list": {
+    spec: { env: [{ name: "A", valueFrom: { configMapKeyRef: { name: "c", key: "k" } } }] },
+    lookups: lists({ secrets: ["c"] }),
+    refused: ["spec.env[0].valueFrom.configMapKeyRef.name"],
+  },
+  "credentials that it does not list": {
+    spec: { source: { repoURL: "https://example.com/a", credentialsSecretName: "git" } },
+    lookups: lists({}),
+    refused: ["spec.source.credentialsSecretName"],
+  },
+  "a Runtime that is not there yet": { spec: { env: fromSecret }, lookups: nothing, refused: [] },
+};
+
+test.each(Object.entries(references))("a Run may refer to what its Runtime lists: %s", async (_, one) => {
+  const spec = { runtime: "bash", source: { inline: "true" }, ...one.spec };
+  const object: Run = { metadata: { name: "r", namespace: "n" }, spec };
+  const errors = await review({ operation: "CREATE", kind: "Run", namespace: "n", object }, one.lookups);
+  expect(errors.map(({ path }) => path)).toEqual(one.refused);
 });

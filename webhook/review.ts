@@ -3,9 +3,11 @@ import type { FieldError } from "#api/field-error.ts";
 import { jsonEqual } from "#api/json.ts";
 import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
 import type { Run } from "#api/kinds/run.ts";
+import type { Runtime } from "#api/kinds/runtime.ts";
 import type { Action, Workflow } from "#api/kinds/workflow.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import type { KubeObject } from "#api/meta.ts";
+import { isListed, listedIn, referencesOf } from "#api/references.ts";
 import { validateCreate, validateUpdate } from "#api/validation/index.ts";
 import { compileAction, workflowErrors } from "#workflows/compile-workflow.ts";
 
@@ -22,6 +24,7 @@ export interface Review {
 /** What the rules look up; always live, since a cache may be behind the very object that is asked for. */
 export interface Lookups {
   workspace(namespace: string, name: string): Promise<PersistentWorkspace | undefined>;
+  runtime(namespace: string, name: string): Promise<Runtime | undefined>;
 }
 
 /** Whether that is one of our kinds, whose objects {@link review} can judge. */
@@ -37,7 +40,11 @@ export async function review(request: Review, lookups: Lookups): Promise<readonl
   const errors = validateCreate(kind, object);
   // What is refused by name already would only be refused again, in other words, by the compiler.
   if (errors.length > 0) return errors;
-  return [...compileErrors(kind, object), ...(await workspaceErrors(request, lookups))];
+  return [
+    ...compileErrors(kind, object),
+    ...(await workspaceErrors(request, lookups)),
+    ...(await referenceErrors(request, lookups)),
+  ];
 }
 
 /** What a change of a template makes wrong; what was wrong before is not held against it. */
@@ -85,4 +92,21 @@ async function workspaceErrors({ kind, namespace, object }: Review, lookups: Loo
     return refuse(message, "Use the Runtime of the workspace, or another workspace.");
   }
   return [];
+}
+
+/** Secrets and ConfigMaps are for Runs only where the Runtime lists them; one that is not there yet is asked by its agent. */
+async function referenceErrors({ kind, namespace, object }: Review, lookups: Lookups): Promise<FieldError[]> {
+  if (kind !== "Run") return [];
+  const run = object as Run;
+  const references = referencesOf(run);
+  const runtime = references.length === 0 ? undefined : await lookups.runtime(namespace, run.spec.runtime);
+  if (runtime === undefined) return [];
+  return references
+    .filter((reference) => !isListed(runtime.spec, reference))
+    .map((reference) => ({
+      path: reference.path,
+      message: `Runtime ${run.spec.runtime} does not list ${reference.kind} ${reference.name}`,
+      advice: `Add it to spec.${listedIn[reference.kind]} of the Runtime, or use one that is there.`,
+      type: "FieldValueForbidden",
+    }));
 }

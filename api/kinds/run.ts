@@ -4,6 +4,7 @@ import { retryableRunFailures } from "../reasons.ts";
 import {
   AtomicList,
   Conditions,
+  DataKey,
   Duration,
   Enum,
   immutable,
@@ -47,7 +48,11 @@ const Source = Type.Object(
     commitSHA: Type.Optional(
       Type.String({ description: "Commit, tag or branch to check out.", minLength: 1, maxLength: 256 }),
     ),
-    credentialsSecretName: Type.Optional(ObjectName("Secret, listed by the Runtime, with Git credentials.")),
+    credentialsSecretName: Type.Optional(
+      ObjectName(
+        "Secret, listed by the Runtime: `username` and `password`, or `token`, for https; `ssh-privatekey` and `known_hosts` for ssh.",
+      ),
+    ),
   },
   {
     description: "Where the program comes from. Without it the arguments are the command.",
@@ -215,8 +220,10 @@ function KeyRef(description: string) {
   return Type.Object(
     {
       name: ObjectName("Name of the object."),
-      key: Type.String({ description: "Key in it.", minLength: 1, maxLength: 253 }),
-      optional: Type.Optional(Type.Boolean({ description: "Leave the variable out when there is no such key." })),
+      key: DataKey("Key in it; its value has to be text."),
+      optional: Type.Optional(
+        Type.Boolean({ description: "Leave the variable out when there is no such object or key." }),
+      ),
     },
     { description },
   );

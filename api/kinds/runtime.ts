@@ -9,6 +9,7 @@ import {
   ObjectName,
   ObservedGeneration,
   Opaque,
+  patterns,
   Quantity,
 } from "../schema.ts";
 
@@ -123,7 +124,7 @@ const Template = Type.Object(
 );
 
 const NameList = (description: string) =>
-  Type.Array(Type.String({ minLength: 1, maxLength: 253 }), {
+  Type.Array(Type.String({ minLength: 1, maxLength: 253, pattern: patterns.subdomain }), {
     description,
     maxItems: 32,
     "x-kubernetes-list-type": "set",

@@ -12,7 +12,5 @@ export const runEntries: readonly Unsupported[] = [
   run("mode.function", "Write a task: mode.task with source.inline."),
   run("mode.session", "Write a task: mode.task with source.inline."),
   run("termination.mode", "Use Immediate.", (value) => value === "Drain"),
-  run("env.*.valueFrom", "Give the container `runtime` of the Runtime the variable, with valueFrom in its template."),
-  run("source.credentialsSecretName", "Use a repository that needs no credentials, or source.inline."),
   run("source.inlinePath", "Leave it out; it is for functions."),
 ];

@@ -92,8 +92,39 @@ const cases: Record<string, { spec: Partial<RunSpec>; refused: string[] }> = {
     spec: { source: { repoURL: "https://git.example.com/a/b.git", commitSHA: "feature/x@2" } },
     refused: [],
   },
-  "a repository with a user": { spec: { source: { repoURL: "ssh://git@example.com:22/a" } }, refused: [] },
-  "a repository as scp names it": { spec: { source: { repoURL: "git@example.com:a/b.git" } }, refused: [] },
+  "a repository with a user": {
+    spec: { source: { repoURL: "ssh://git@example.com:22/a", credentialsSecretName: "key" } },
+    refused: [],
+  },
+  "a repository as scp names it": {
+    spec: { source: { repoURL: "git@example.com:a/b.git", credentialsSecretName: "key" } },
+    refused: [],
+  },
+  "a repository over ssh without a key": {
+    spec: { source: { repoURL: "ssh://git@example.com/a" } },
+    refused: ["spec.source.credentialsSecretName"],
+  },
+  "a repository as scp names it without a key": {
+    spec: { source: { repoURL: "git@example.com:a/b.git" } },
+    refused: ["spec.source.credentialsSecretName"],
+  },
+  "a private repository over https": {
+    spec: { source: { repoURL: "https://example.com/a", credentialsSecretName: "token" } },
+    refused: [],
+  },
+  "variables from Secrets and ConfigMaps": {
+    spec: {
+      env: [
+        { name: "A", valueFrom: { secretKeyRef: { name: "s", key: "k" } } },
+        { name: "B", valueFrom: { configMapKeyRef: { name: "c", key: "k", optional: true } } },
+      ],
+    },
+    refused: [],
+  },
+  "a token in the address": {
+    spec: { source: { repoURL: "https://ghp_token@example.com/a" } },
+    refused: ["spec.source.repoURL"],
+  },
   "a password in the address": {
     spec: { source: { repoURL: "https://me:secret@example.com/a" } },
     refused: ["spec.source.repoURL"],

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { stringify } from "yaml";
-import type { Runtime } from "#api/kinds/runtime.ts";
+import type { Runtime, workspaceVolumeSources } from "#api/kinds/runtime.ts";
 import { podContainers, podVolumes, tokenDirectory } from "#api/pod-layout.ts";
 import { type PoolSettings, podTemplate } from "./pod-template.ts";
 
@@ -51,6 +51,8 @@ const everything: Runtime["spec"] = {
   capacity: { resources: { runs: 4, gpu: 1 } },
   workspace: { emptyDir: { sizeLimit: "1Gi" } },
   artifactStore: { driver: "Filesystem", filesystem: { volumeClaimName: "artifacts" } },
+  secrets: ["registry-login", "db"],
+  configMaps: ["settings.example.com"],
   drain: { timeout: "90s" },
 };
 
@@ -88,4 +90,73 @@ test("the hook that drains is added to what the container has, and the grace per
 
 test("the same Runtime gives the same template, so that no Pod is replaced for nothing", () => {
   expect(podTemplate(runtime(everything), settings)).toEqual(podTemplate(runtime(everything), settings));
+});
+
+test("only the agent mounts Secrets and ConfigMaps, read-only, and a Pod starts without them", () => {
+  const { spec } = podTemplate(runtime(everything), settings);
+  const volumes = (spec.volumes ?? []).filter(({ secret, configMap }) => secret ?? configMap);
+  expect(
+    volumes.map(({ secret, configMap }) => [secret?.secretName ?? configMap?.name, (secret ?? configMap)?.optional]),
+  ).toEqual([
+    ["db", true],
+    ["registry-login", true],
+    ["settings.example.com", true],
+  ]);
+  const names = new Set(volumes.map(({ name }) => name));
+  const holders = [...(spec.initContainers ?? []), ...spec.containers].flatMap(({ name, volumeMounts = [] }) =>
+    volumeMounts.filter((mount) => names.has(mount.name)).map(({ readOnly }) => `${name} ${readOnly}`),
+  );
+  expect(holders).toEqual(Array(3).fill(`${podContainers.agent} true`));
+});
+
+test("the order of a list is no reason to replace Pods", () => {
+  expect(podTemplate(runtime({ ...everything, secrets: ["db", "registry-login"] }), settings)).toEqual(
+    podTemplate(runtime(everything), settings),
+  );
+});
+
+/** Every volume source that the API declares, with a body as Kubernetes wants it. */
+const sources: Record<(typeof workspaceVolumeSources)[number], object> = {
+  emptyDir: { medium: "Memory", sizeLimit: "64Mi" },
+  persistentVolumeClaim: { claimName: "files" },
+  ephemeral: { volumeClaimTemplate: { spec: { accessModes: ["ReadWriteOnce"] } } },
+  hostPath: { path: "/srv/runs", type: "Directory" },
+  nfs: { server: "nfs.example.com", path: "/runs" },
+  csi: { driver: "csi.example.com", volumeAttributes: { size: "1Gi" } },
+  iscsi: { targetPortal: "10.0.0.1:3260", iqn: "iqn.2001-04.com.example:disk", lun: 0 },
+  fc: { targetWWNs: ["500a0982991b8dc5"], lun: 2 },
+  cephfs: { monitors: ["10.0.0.1:6789"] },
+  rbd: { monitors: ["10.0.0.1:6789"], image: "runs" },
+  glusterfs: { endpoints: "gluster", path: "runs" },
+  azureDisk: { diskName: "runs", diskURI: "uri" },
+  azureFile: { secretName: "azure", shareName: "runs" },
+  awsElasticBlockStore: { volumeID: "vol-1" },
+  gcePersistentDisk: { pdName: "runs" },
+  cinder: { volumeID: "1" },
+  vsphereVolume: { volumePath: "[store] runs" },
+  portworxVolume: { volumeID: "runs" },
+  scaleIO: { gateway: "https://example.com", system: "s", secretRef: { name: "scaleio" } },
+  storageos: { volumeName: "runs" },
+  quobyte: { registry: "registry:7861", volume: "runs" },
+  photonPersistentDisk: { pdID: "1" },
+  flexVolume: { driver: "example.com/lvm" },
+  flocker: { datasetName: "runs" },
+};
+
+test.each(Object.entries(sources))("a workspace of %s is that volume of the Pod, and no other", (source, body) => {
+  const { spec } = podTemplate(runtime({ workspace: { [source]: body } }), settings);
+  const found = spec.volumes?.filter(({ name }) => name === podVolumes.workspace);
+  expect(found).toEqual([{ name: podVolumes.workspace, [source]: body }]);
+  const holders = [...(spec.initContainers ?? []), ...spec.containers].filter(({ volumeMounts = [] }) =>
+    volumeMounts.some(({ name, mountPath }) => name === podVolumes.workspace && mountPath === "/workspace"),
+  );
+  expect(holders.map(({ name }) => name)).toEqual([podContainers.agent, podContainers.runtime]);
+});
+
+test("a workspace that names no source is an emptyDir", () => {
+  const { spec } = podTemplate(runtime({ workspace: {} }), settings);
+  expect(spec.volumes?.find(({ name }) => name === podVolumes.workspace)).toEqual({
+    name: podVolumes.workspace,
+    emptyDir: {},
+  });
 });

@@ -1,11 +1,12 @@
 import { stableJson } from "#api/json.ts";
 import type { Runtime } from "#api/kinds/runtime.ts";
 import { annotations, labels } from "#api/labels.ts";
-import { podContainers, podPaths, podPorts, podVolumes } from "#api/pod-layout.ts";
+import { podContainers, podPaths, podPorts, podVolumes, referencePaths } from "#api/pod-layout.ts";
 import { capacityOf, drainTimeoutOf } from "#api/runtimes.ts";
 import type { Container, Open, PodTemplateSpec, Volume, VolumeMount } from "#kube/builtin.ts";
 import { identityName } from "./identity.ts";
 import { agentOnCluster, type ClusterSettings, clusterVolumes, drainHook, platformContainer } from "./on-cluster.ts";
+import { references } from "./references.ts";
 
 /** What the operator chooses for all pools. */
 export interface PoolSettings {
@@ -103,6 +104,7 @@ function agent(runtime: Runtime, settings: PoolSettings): Container {
   const { artifactStore } = runtime.spec;
   const { cluster } = settings;
   const claim = artifactStore?.filesystem?.volumeClaimName;
+  const listed = references(runtime.spec);
   return {
     name: podContainers.agent,
     image: settings.image,
@@ -124,6 +126,7 @@ function agent(runtime: Runtime, settings: PoolSettings): Container {
             `--artifact-port=${podPorts.artifacts}`,
             ...(settings.sweepIntervalMs === undefined ? [] : [`--sweep-interval=${settings.sweepIntervalMs}ms`]),
           ]),
+      ...(listed.length === 0 ? [] : [`--references=${referencePaths.root}`]),
       ...(cluster ? agentOnCluster.args : []),
     ],
     env: [
@@ -135,6 +138,7 @@ function agent(runtime: Runtime, settings: PoolSettings): Container {
       mount(podVolumes.workspace, podPaths.workspace),
       mount(podVolumes.socket, podPaths.socket),
       ...(claim === undefined ? [] : [mount(podVolumes.artifactStore, podPaths.artifactStore)]),
+      ...listed.map((one) => one.mount),
       ...(cluster ? agentOnCluster.mounts : []),
     ],
     securityContext: hardened,
@@ -191,7 +195,7 @@ function volumes(runtime: Runtime): Volume[] {
     { name: podVolumes.socket, emptyDir: {} },
   ];
   if (claim !== undefined) made.push({ name: podVolumes.artifactStore, persistentVolumeClaim: { claimName: claim } });
-  return made;
+  return [...made, ...references(runtime.spec).map((one) => one.volume)];
 }
 
 /** A lost node frees its Pods after a minute instead of five, unless the template decides that itself. */

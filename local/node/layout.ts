@@ -1,3 +1,5 @@
+import { type ReferenceKind, referencePaths } from "#api/pod-layout.ts";
+
 /** Where a local cluster keeps things, below its state directory. Names only, nothing is made here. */
 export interface NodeLayout {
   readonly stateDirectory: string;
@@ -7,6 +9,8 @@ export interface NodeLayout {
   podDirectory(podUid: string): string;
   /** Directory that stands for a volume that lives as long as its Pod. */
   podVolume(podUid: string, volume: string): string;
+  /** Directory that stands for a mounted Secret or ConfigMap. */
+  podReference(podUid: string, kind: ReferenceKind, name: string): string;
   /** Socket on which the agent of a Pod serves artifacts: all Pods share the ports of this machine. */
   artifactSocket(podUid: string): string;
   /** Directory that stands for a PersistentVolumeClaim. */
@@ -26,6 +30,7 @@ export function nodeLayout(stateDirectory: string): NodeLayout {
     pods,
     podDirectory,
     podVolume: (uid, volume) => `${podDirectory(uid)}/${volume}`,
+    podReference: (uid, kind, name) => `${podDirectory(uid)}/references/${referencePaths[kind]}/${name}`,
     artifactSocket: (uid) => `${podDirectory(uid)}/artifacts.sock`,
     claim: (namespace, name) => `${stateDirectory}/claims/${namespace}/${name}`,
     containerLog: (uid, container) => `${podDirectory(uid)}/${container}.log`,

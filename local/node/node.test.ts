@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { type Pod, pods } from "#kube/builtin.ts";
+import { configMaps, type Pod, pods, secrets } from "#kube/builtin.ts";
 import { createClient } from "#kube/client.ts";
 import { memoryTransport } from "#kube/memory.ts";
 import type { Client } from "#kube/resource.ts";
@@ -21,6 +21,7 @@ class Machine {
   readonly api: ApiServer = createApiServer({ crds: [], clock: this.clock, random: seededRandom(1) });
   readonly client: Client = createClient(memoryTransport(this.api, this.clock));
   readonly directories = new Set<string>();
+  readonly published = new Map<string, Record<string, Uint8Array>>();
   readonly ended: string[] = [];
   started = 0;
   /** What the node does with what a process prints. */
@@ -45,6 +46,7 @@ class Machine {
       },
       directories: {
         make: (path) => void this.directories.add(path),
+        publish: (path, values) => void this.published.set(path, Object.fromEntries(values)),
         remove: async (path) => void this.directories.delete(path),
         list: async (path) =>
           [...this.directories].filter((one) => one.startsWith(`${path}/`)).map((one) => one.slice(path.length + 1)),
@@ -131,4 +133,45 @@ test("a full disk loses lines of a log, and not the node", async () => {
   expect(machine.started).toBe(1);
   machine.isDiskFull = true;
   expect(() => machine.print("a line")).not.toThrow();
+});
+
+test("mounted Secrets and ConfigMaps are there before the agent, follow their objects, and go with them", async () => {
+  const directory = (kind: string, name: string, uid: string) =>
+    `${layout.podDirectory(uid)}/references/${kind}/${name}`;
+  const text = (path: string) =>
+    Object.entries(machine.published.get(path) ?? {}).map(([key, value]) => `${key}=${Buffer.from(value)}`);
+  await machine.startNode();
+  const { client, clock } = machine;
+  const at = { name: "db", namespace: "default" };
+  await client.of(secrets).create({ metadata: at, stringData: { user: "ada" } });
+  const made = await client.of(pods).create({
+    metadata: ref,
+    spec: {
+      containers: [{ name: "runtime", image: "i", args: ["executor"] }],
+      volumes: [
+        { name: "kruntimes-secret-0", secret: { secretName: "db", optional: true } },
+        { name: "kruntimes-configmap-0", configMap: { name: "settings", optional: true } },
+      ],
+    },
+  });
+  await clock.settle();
+  const { uid = "" } = made.metadata;
+  expect(machine.started).toBe(1);
+  expect(text(directory("secrets", "db", uid))).toEqual(["user=ada"]);
+  expect(machine.published.get(directory("configmaps", "settings", uid))).toEqual({});
+
+  await client.of(secrets).patch(at, { stringData: { user: "bob" } });
+  const binaryData = { raw: Buffer.from([0xff, 0]).toString("base64") };
+  await client.of(configMaps).create({ metadata: { ...at, name: "settings" }, data: { level: "1" }, binaryData });
+  await clock.settle();
+  expect(text(directory("secrets", "db", uid))).toEqual(["user=bob"]);
+  expect(machine.published.get(directory("configmaps", "settings", uid))).toEqual({
+    level: Buffer.from("1"),
+    raw: Buffer.from([0xff, 0]),
+  });
+
+  await client.of(secrets).delete(at);
+  await clock.settle();
+  expect(text(directory("secrets", "db", uid))).toEqual([]);
+  expect(machine.started).toBe(1);
 });

@@ -1,5 +1,5 @@
-import { keyOf } from "#api/meta.ts";
-import { type Pod, type PodStatus, persistentVolumeClaims, pods } from "#kube/builtin.ts";
+import { type KubeObject, keyOf } from "#api/meta.ts";
+import { configMaps, type Pod, type PodStatus, persistentVolumeClaims, pods, secrets } from "#kube/builtin.ts";
 import { createController } from "#kube/controller.ts";
 import { createInformer } from "#kube/informer.ts";
 import { after, done, type Outcome } from "#kube/outcome.ts";
@@ -9,6 +9,7 @@ import { isConflict, isNotFound } from "#kube/transport.ts";
 import type { NodeLayout } from "./layout.ts";
 import type { PodLogs } from "./pod-logs.ts";
 import { type PlanFailure, planPod } from "./pod-plan.ts";
+import { type MountedReference, PodReferences } from "./pod-references.ts";
 import { PodRunner } from "./pod-runner.ts";
 import { failedStatus, runningStatus, waitingStatus } from "./pod-status.ts";
 import type { Processes } from "./processes.ts";
@@ -32,6 +33,8 @@ export interface Directories {
   remove(path: string): Promise<void>;
   /** Names in a directory; none when it does not exist. */
   list(path: string): Promise<readonly string[]>;
+  /** Makes files in a directory, named by the keys, take the place of all that were there before, at once. */
+  publish(path: string, values: ReadonlyMap<string, Uint8Array>): void;
 }
 
 export interface LocalNode {
@@ -54,7 +57,17 @@ export function createNode(deps: NodeDeps): LocalNode {
   const podClient = client.of(pods);
   const informer = createInformer(client, pods, { clock, random, logger });
   const claims = createInformer(client, persistentVolumeClaims, { clock, random, logger });
+  const referenced = {
+    Secret: createInformer(client, secrets, { clock, random, logger }),
+    ConfigMap: createInformer(client, configMaps, { clock, random, logger }),
+  };
+  const references = new PodReferences({
+    publish: (path, values) => deps.directories.publish(path, values),
+    find: (kind, namespace, name) => referenced[kind].get(`${namespace}/${name}`),
+  });
   const runners = new Map<string, PodRunner>();
+  /** What Pods mount, by UID. */
+  const mounted = new Map<string, readonly MountedReference[]>();
   const keyOfUid = new Map<string, string>();
   /** Pods that ran under an earlier process of ours, by UID. */
   const orphans = new Set<string>();
@@ -69,6 +82,18 @@ export function createNode(deps: NodeDeps): LocalNode {
     for (const pod of informer.values()) if (pod.status?.phase === "Pending") controller.enqueue(keyOf(pod));
   });
 
+  for (const informer of [referenced.Secret, referenced.ConfigMap]) {
+    informer.onChange((old: KubeObject | undefined, next: KubeObject | undefined) => refresh(next ?? old));
+  }
+
+  function refresh(object: KubeObject | undefined): void {
+    for (const pod of informer.values()) {
+      if (pod.metadata.namespace === object?.metadata.namespace && mounted.has(pod.metadata.uid ?? "")) {
+        controller.enqueue(keyOf(pod));
+      }
+    }
+  }
+
   async function reconcile(key: string): Promise<Outcome> {
     const pod = informer.get(key);
     await endOthers(key, pod?.metadata.uid);
@@ -76,6 +101,7 @@ export function createNode(deps: NodeDeps): LocalNode {
     if (orphans.has(pod.metadata.uid ?? "")) return endOrphan(pod);
     if (pod.metadata.deletionTimestamp !== undefined) return terminate(pod);
     if (pod.status?.phase === "Failed" || pod.status?.phase === "Succeeded") return done;
+    references.publish(pod.metadata.namespace ?? "", mounted.get(pod.metadata.uid ?? "") ?? []);
     const runner = runners.get(pod.metadata.uid ?? "") ?? start(key, pod);
     if (runner instanceof PodRunner) return write(pod, runningStatus(pod, runner, clock.now()));
     return write(pod, waitingStatus(pod, runner, clock.now()));
@@ -92,6 +118,8 @@ export function createNode(deps: NodeDeps): LocalNode {
     await runners.get(uid)?.end();
     runners.delete(uid);
     keyOfUid.delete(uid);
+    references.forget(mounted.get(uid) ?? []);
+    mounted.delete(uid);
     deps.logs.releaseBelow(deps.layout.podDirectory(uid));
     await deps.directories.remove(deps.layout.podDirectory(uid));
   }
@@ -103,6 +131,8 @@ export function createNode(deps: NodeDeps): LocalNode {
     if ("reason" in plan) return plan;
     deps.directories.make(deps.layout.podDirectory(uid));
     for (const directory of plan.directories) deps.directories.make(directory);
+    references.publish(namespace ?? "", plan.references);
+    if (plan.references.length > 0) mounted.set(uid, plan.references);
     const runner = new PodRunner(uid, plan.containers, {
       clock,
       logger,
@@ -171,7 +201,10 @@ export function createNode(deps: NodeDeps): LocalNode {
     async start(signal) {
       informer.start(signal);
       claims.start(signal);
-      await Promise.all([informer.whenSynced(signal), claims.whenSynced(signal)]);
+      referenced.Secret.start(signal);
+      referenced.ConfigMap.start(signal);
+      const needed = [informer, claims, referenced.Secret, referenced.ConfigMap];
+      await Promise.all(needed.map((one) => one.whenSynced(signal)));
       await adopt();
       controller.start(signal);
     },

@@ -75,6 +75,20 @@ const failures: Record<string, { change: (pod: Pod) => void; want: PlanFailure["
     want: "UnsupportedVolume",
     says: "not nfs",
   },
+  "a Secret of the template's own is refused": {
+    change: (made) => {
+      made.spec.volumes = [{ name: "mine", secret: { secretName: "x" } }];
+    },
+    want: "UnsupportedVolume",
+    says: "not secret",
+  },
+  "a directory of a node as workspace is refused": {
+    change: (made) => {
+      made.spec.volumes = [{ name: "workspace", hostPath: { path: "/srv" } }];
+    },
+    want: "UnsupportedVolume",
+    says: "not hostPath; use one of these, or a cluster",
+  },
   "a container that needs its image is refused": {
     change: (made) => {
       made.spec.volumes = [];
@@ -106,4 +120,29 @@ test.each(Object.entries(failures))("%s", (_, { change, want, says }) => {
 test("a state directory that is too deep for a socket is named", () => {
   const failure = planPod(pod(), nodeLayout(`/${"d".repeat(100)}`), new Set(["store"])) as PlanFailure;
   expect(failure.message).toContain("choose a shorter one");
+});
+
+test("Secrets and ConfigMaps of the platform are directories that the agent finds by their names", () => {
+  const plan = planPod(
+    pod((made) => {
+      made.spec.volumes?.push(
+        { name: "kruntimes-secret-0", secret: { secretName: "db", optional: true } },
+        { name: "kruntimes-configmap-0", configMap: { name: "app.settings", optional: true } },
+      );
+      const agent = made.spec.initContainers?.[1];
+      agent?.args?.push("--references=/references");
+      agent?.volumeMounts?.push(
+        { name: "kruntimes-secret-0", mountPath: "/references/secrets/db" },
+        { name: "kruntimes-configmap-0", mountPath: "/references/configmaps/app.settings" },
+      );
+    }),
+    layout,
+    new Set(["store"]),
+  ) as PodPlan;
+  expect(plan.containers[0]?.args).toContain("--references=/state/pods/u1/references");
+  expect(plan.references).toEqual([
+    { kind: "Secret", name: "db", directory: "/state/pods/u1/references/secrets/db" },
+    { kind: "ConfigMap", name: "app.settings", directory: "/state/pods/u1/references/configmaps/app.settings" },
+  ]);
+  expect(plan.directories).toEqual(expect.arrayContaining(plan.references.map(({ directory }) => directory)));
 });

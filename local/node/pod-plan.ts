@@ -1,5 +1,7 @@
+import { isReservedVolume } from "#api/pod-layout.ts";
 import type { Container, EnvVar, Pod, Volume } from "#kube/builtin.ts";
 import type { NodeLayout } from "./layout.ts";
+import type { MountedReference } from "./pod-references.ts";
 
 /** One process that stands for a container. */
 export interface ContainerPlan {
@@ -14,6 +16,8 @@ export interface PodPlan {
   readonly containers: readonly ContainerPlan[];
   /** Directories that must exist before the start. */
   readonly directories: readonly string[];
+  /** Directories whose content is to be kept as the objects are. */
+  readonly references: readonly MountedReference[];
 }
 
 /** A Pod that cannot run here; the reason is shown as the waiting reason of its containers. */
@@ -37,7 +41,14 @@ const maxSocketPath = 107;
  */
 export function planPod(pod: Pod, layout: NodeLayout, claims: ReadonlySet<string>): PodPlan | PlanFailure {
   const volumes = new Map<string, string>();
+  const references: MountedReference[] = [];
   for (const volume of pod.spec.volumes ?? []) {
+    const reference = referenceVolume(pod, volume, layout);
+    if (reference !== undefined) {
+      references.push(reference);
+      volumes.set(volume.name, reference.directory);
+      continue;
+    }
     const directory = volumeDirectory(pod, volume, layout, claims);
     if (typeof directory !== "string") return directory;
     volumes.set(volume.name, directory);
@@ -49,7 +60,17 @@ export function planPod(pod: Pod, layout: NodeLayout, claims: ReadonlySet<string
     if ("reason" in plan) return plan;
     containers.push(plan);
   }
-  return { containers, directories: [...new Set(volumes.values())] };
+  return { containers, directories: [...new Set(volumes.values())], references };
+}
+
+/** A Secret or ConfigMap for the agent. One of the template's own would have to be at a path of the machine. */
+function referenceVolume(pod: Pod, volume: Volume, layout: NodeLayout): MountedReference | undefined {
+  if (!isReservedVolume(volume.name)) return undefined;
+  const [kind, name] = volume.secret
+    ? (["Secret", volume.secret.secretName] as const)
+    : (["ConfigMap", volume.configMap?.name] as const);
+  if (name === undefined) return undefined;
+  return { kind, name, directory: layout.podReference(pod.metadata.uid ?? "", kind, name) };
 }
 
 function volumeDirectory(
@@ -70,7 +91,7 @@ function volumeDirectory(
   const source = Object.keys(volume).find((key) => key !== "name") ?? "none";
   return {
     reason: "UnsupportedVolume",
-    message: `volume "${volume.name}": a local cluster has emptyDir and persistentVolumeClaim, not ${source}`,
+    message: `volume "${volume.name}": a local cluster has emptyDir and persistentVolumeClaim, not ${source}; use one of these, or a cluster`,
   };
 }
 
@@ -96,7 +117,8 @@ function planContainer(
     .sort((a, b) => b.mountPath.length - a.mountPath.length);
   const mapped = (value: string) => {
     const mount = mounts.find(({ mountPath }) => value === mountPath || value.startsWith(`${mountPath}/`));
-    return mount === undefined ? value : `${mount.directory}${value.slice(mount.mountPath.length)}`;
+    if (mount !== undefined) return `${mount.directory}${value.slice(mount.mountPath.length)}`;
+    return directoryAbove(mounts, value) ?? value;
   };
 
   const result = args.map((arg) => {
@@ -125,6 +147,17 @@ function planContainer(
     env[variable.name] = mapped(value);
   }
   return { name: container.name, args: result, env };
+}
+
+/** A path below which volumes are mounted stands for the directory in which theirs lie under the same names, if there is one. */
+function directoryAbove(
+  mounts: readonly { readonly mountPath: string; readonly directory: string }[],
+  path: string,
+): string | undefined {
+  const below = mounts.find(({ mountPath }) => mountPath.startsWith(`${path}/`));
+  const rest = below?.mountPath.slice(path.length);
+  if (below === undefined || rest === undefined || !below.directory.endsWith(rest)) return undefined;
+  return below.directory.slice(0, -rest.length);
 }
 
 /** The downward API, as far as our own templates use it. */

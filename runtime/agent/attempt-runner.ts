@@ -16,11 +16,14 @@ import { step } from "#machines/lib/settle.ts";
 import type { ExecutionId } from "#runtime/executor-client.ts";
 import type { RunLayout } from "#runtime/files/layout.ts";
 import { removeRun } from "#runtime/files/runs.ts";
+import { secretPatterns } from "#runtime/logs/masker.ts";
 import { RunLog } from "#runtime/logs/run-log.ts";
+import { secretsNow } from "#runtime/references/environment.ts";
+import { Lookup } from "#runtime/references/lookup.ts";
 import type { AgentDeps, Pools } from "./deps.ts";
 import { executeRequest, exitEvent, follow, forgetAttempt, killAttempt, start } from "./execute.ts";
 import { patiently } from "./patience.ts";
-import { layoutOf, prepare } from "./prepare.ts";
+import { layoutOf, type Prepared, prepare } from "./prepare.ts";
 import { isOurs, type Written, writeMove } from "./run-status-writer.ts";
 import { collect, stage, upload } from "./transfer.ts";
 import type { Workspaces } from "./workspaces.ts";
@@ -53,8 +56,10 @@ export class AttemptRunner {
   #attempt: number;
   #bootId = "";
   #layout: RunLayout;
-  /** Set by the preparation, which always comes before the start. */
-  #script: string | undefined;
+  /** Set by the preparation, which always comes before the start in this process. */
+  #prepared: Prepared | undefined;
+  /** Values of Secrets that the program has. */
+  #secrets: readonly string[] = [];
   #log: RunLog | undefined;
   /** Aborts the effect under way. */
   #work = new AbortController();
@@ -169,9 +174,9 @@ export class AttemptRunner {
         return;
       case "prepare":
         this.#answer(async (signal) => {
-          const { event, script } = await prepare(deps, pools, workspaces, this.#run, this.#layout, signal);
-          this.#script = script;
-          return event;
+          this.#prepared = await prepare(deps, pools, workspaces, this.#run, this.#layout, signal);
+          this.#secrets = this.#prepared.variables?.secrets ?? [];
+          return this.#prepared.event;
         });
         return;
       case "stage":
@@ -179,12 +184,13 @@ export class AttemptRunner {
         return;
       case "start":
         this.#answer((signal) => {
-          const request = executeRequest(deps, this.#run, this.#attempt, this.#bootId, this.#layout, this.#script);
+          const prepared = this.#prepared ?? {};
+          const request = executeRequest(deps, this.#run, this.#attempt, this.#bootId, this.#layout, prepared);
           return start(deps, request, signal);
         });
         return;
       case "collect":
-        this.#answer(() => collect(deps, this.#layout));
+        this.#answer(() => collect(deps, this.#layout, this.#secrets));
         return;
       case "upload":
         this.#answer((signal) => upload(deps, pools, this.#run, this.#layout, signal));
@@ -307,18 +313,28 @@ export class AttemptRunner {
       sink: deps.sink,
       clock: deps.clock,
       limits: deps.logLimits,
-      secrets: [],
+      secrets: secretPatterns(this.#secrets),
     });
     return this.#log;
+  }
+
+  /** After a restart: the values that are to be masked, as they are now. False when one is not there any more. */
+  async #recallSecrets(): Promise<boolean> {
+    const { references, self } = this.#context.deps;
+    const { secrets, isComplete } = await secretsNow(this.#run.spec, new Lookup(references, self.runtime));
+    this.#secrets = secrets;
+    return isComplete;
   }
 
   /** The program's output and end; goes on while it is being killed, so that its last words are logged. */
   #followProgram(notice?: string): void {
     const { deps, life } = this.#context;
-    const log = this.#openLog();
     this.#track(async () => {
       try {
+        const lost = this.#prepared === undefined && !(await this.#recallSecrets());
+        const log = this.#openLog();
         if (notice !== undefined) await log.system(notice);
+        if (lost) await log.system("a Secret of this Run is gone: if the program prints its value, it is not masked");
         const end = await follow(deps, this.#id, log, life);
         await log.end();
         if ("lost" in end) {

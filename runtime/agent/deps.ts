@@ -7,6 +7,7 @@ import type { ExecutorClient } from "#runtime/executor-client.ts";
 import type { Files } from "#runtime/files/port.ts";
 import type { LogLimits } from "#runtime/logs/limits.ts";
 import type { LogSink } from "#runtime/logs/sink.ts";
+import type { References } from "#runtime/references/port.ts";
 import type { GitFetcher } from "#runtime/source/port.ts";
 import type { Semaphore } from "./semaphore.ts";
 
@@ -33,6 +34,7 @@ export interface AgentDeps {
   /** Absent when the Runtime has no artifactStore. */
   readonly store: ArtifactStore | undefined;
   readonly git: GitFetcher;
+  readonly references: References;
   readonly sink: LogSink;
   readonly self: AgentIdentity;
   readonly logLimits: LogLimits;

@@ -17,6 +17,7 @@ import { Printed } from "#runtime/logs/printed.ts";
 import type { RunLog } from "#runtime/logs/run-log.ts";
 import { type AgentDeps, killGraceMs } from "./deps.ts";
 import { patiently } from "./patience.ts";
+import type { Prepared } from "./prepare.ts";
 
 const isUnavailable = (error: unknown) => error instanceof ExecutorUnavailableError;
 
@@ -27,9 +28,8 @@ export function executeRequest(
   attempt: number,
   bootId: string,
   layout: RunLayout,
-  script: string | undefined,
+  { script, variables }: Pick<Prepared, "script" | "variables">,
 ): ExecuteRequest {
-  const env = (run.spec.env ?? []).map(({ name, value }) => [name, value ?? ""] as const);
   return {
     runUid: run.metadata.uid ?? "",
     attempt,
@@ -37,7 +37,7 @@ export function executeRequest(
     workingDir: layout.workingDirectory,
     ...(script === undefined ? {} : { script }),
     args: run.spec.mode?.task?.args ?? [],
-    env: Object.fromEntries(env),
+    env: variables?.env ?? {},
     platformEnv: {
       KRUNTIME_OUTPUTS: layout.outputs,
       KRUNTIME_ARTIFACTS_DIR: layout.artifacts,

@@ -21,6 +21,8 @@ export interface AgentFlags {
   /** Absent when the Runtime has no artifactStore. */
   readonly artifactRoot: string | undefined;
   readonly artifactClaim: string | undefined;
+  /** Where allowed Secrets and ConfigMaps are mounted; absent when the Runtime lists none. */
+  readonly references: string | undefined;
   /** Where stored artifacts are served; absent when they are not. */
   readonly artifactAddress: ArtifactAddress | undefined;
   /** Port of probes and of the drain hook; absent under a local cluster, which hears of readiness by a message. */
@@ -40,6 +42,7 @@ const flagNames = [
   "artifact-claim",
   "artifact-port",
   "artifact-socket",
+  "references",
   "port",
 ] as const;
 
@@ -55,6 +58,7 @@ export function parseFlags(args: readonly string[], env: Environment): AgentFlag
     clusterUid: flag("cluster-uid"),
     artifactRoot: values["artifact-root"],
     artifactClaim: values["artifact-claim"],
+    references: values.references,
     artifactAddress: artifactAddress(values["artifact-port"], values["artifact-socket"]),
     port: values.port === undefined ? undefined : portFlag("agent", "port", values.port),
     self: {

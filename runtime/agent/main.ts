@@ -10,6 +10,8 @@ import { openSystemFiles } from "#runtime/files/system-files.ts";
 import { GrpcExecutorClient } from "#runtime/grpc-executor-client.ts";
 import { defaultLogLimits } from "#runtime/logs/limits.ts";
 import { createStreamSink } from "#runtime/logs/stream-sink.ts";
+import { noReferences } from "#runtime/references/port.ts";
+import { systemReferences } from "#runtime/references/system-references.ts";
 import { createSystemGit } from "#runtime/source/system-git.ts";
 import { type Agent, createAgent } from "./agent.ts";
 import { createArtifactServer } from "./artifact-server.ts";
@@ -46,6 +48,7 @@ export async function main(args: readonly string[]): Promise<void> {
       files: await openSystemFiles(flags.workspaceRoot),
       store,
       git: createSystemGit({ clock: systemClock, environment: process.env }),
+      references: flags.references === undefined ? noReferences : systemReferences(flags.references),
       sink: createStreamSink(process.stdout),
       self: flags.self,
       logLimits: defaultLogLimits,

@@ -7,6 +7,10 @@ import type { AttemptEvent } from "#machines/attempt.ts";
 import { type RunLayout, runLayout, type WorkspaceLayout } from "#runtime/files/layout.ts";
 import { prepareRun } from "#runtime/files/runs.ts";
 import { prepareWorkspace, WorkspaceLostError } from "#runtime/files/workspaces.ts";
+import { type ProgramEnvironment, programEnvironment } from "#runtime/references/environment.ts";
+import { Lookup } from "#runtime/references/lookup.ts";
+import { MissingReferenceError } from "#runtime/references/port.ts";
+import { gitCredentials } from "#runtime/source/credentials.ts";
 import { SourceFailedError } from "#runtime/source/port.ts";
 import { fetchGitSource, writeInlineSource } from "#runtime/source/prepare.ts";
 import type { AgentDeps, Pools } from "./deps.ts";
@@ -21,13 +25,15 @@ export function layoutOf(deps: AgentDeps, run: Run, attempt: number): RunLayout 
   return runLayout(deps.files.root, { runUid, attempt, ...(workspace === undefined ? {} : { workspace }) });
 }
 
-/** The answer of the preparation, and the absolute path of the script; none when the arguments are the command. */
+/** The answer of the preparation, and what the program is started with. */
 export interface Prepared {
   readonly event: AttemptEvent;
+  /** Absolute path of the script; none when the arguments are the command. */
   readonly script?: string;
+  readonly variables?: ProgramEnvironment;
 }
 
-/** Makes the directories of the attempt and puts its source in place. */
+/** Reads what the Run refers to, makes the directories of the attempt, and puts its source in place. */
 export async function prepare(
   deps: AgentDeps,
   pools: Pools,
@@ -36,18 +42,21 @@ export async function prepare(
   layout: RunLayout,
   signal: AbortSignal,
 ): Promise<Prepared> {
+  const lookup = new Lookup(deps.references, deps.self.runtime);
   try {
+    const variables = await programEnvironment(run.spec, lookup);
     if (layout.workspace !== undefined) await prepareShared(deps, workspaces, run, layout.workspace, signal);
     await prepareRun(deps.files, layout);
     signal.throwIfAborted();
-    const script = await placeSource(deps, pools, run, layout, signal);
-    return { event: { type: "PREPARED" }, ...(script === undefined ? {} : { script }) };
+    const script = await placeSource(deps, pools, lookup, run, layout, signal);
+    return { event: { type: "PREPARED" }, variables, ...(script === undefined ? {} : { script }) };
   } catch (error) {
     signal.throwIfAborted();
     const message = error instanceof Error ? error.message : String(error);
     const failed = (reason: RunFailureReason, text = message): Prepared => ({
       event: { type: "FAILED", reason, message: text },
     });
+    if (error instanceof MissingReferenceError) return failed("SecretNotAvailable");
     if (error instanceof WorkspaceLostError) return failed("WorkspaceLost");
     if (error instanceof SourceFailedError) return failed("SourceFailed");
     return failed("StartFailed", `the directories of the Run cannot be made: ${message}`);
@@ -88,6 +97,7 @@ async function findWorkspace(
 async function placeSource(
   { files, git }: AgentDeps,
   pools: Pools,
+  lookup: Lookup,
   run: Run,
   layout: RunLayout,
   signal: AbortSignal,
@@ -95,8 +105,12 @@ async function placeSource(
   const { source, mode } = run.spec;
   if (source?.inline !== undefined) return writeInlineSource(files, layout, source.inline);
   if (source?.repoURL === undefined) return undefined;
+  const secret = source.credentialsSecretName;
   const request = {
     url: source.repoURL,
+    ...(secret === undefined
+      ? {}
+      : { credentials: gitCredentials(source.repoURL, secret, await lookup.data("Secret", secret)) }),
     ...(source.commitSHA === undefined ? {} : { ref: source.commitSHA }),
     ...(mode?.task?.entrypoint === undefined ? {} : { entrypoint: mode.task.entrypoint }),
   };

@@ -47,17 +47,35 @@ function stagingOwner({ metadata, spec }: Run): string {
   return `${owner}/${hash8([spec.workspace?.name, spec.source, spec.mode, spec.artifactInputs])}`;
 }
 
-/** Reads what the program left: outputs, and how many artifacts there are to store. */
-export async function collect(deps: AgentDeps, layout: RunLayout): Promise<AttemptEvent> {
+/**
+ * Reads what the program left: outputs, and how many artifacts there are to store.
+ * @param secrets values that must not become visible in the status
+ */
+export async function collect(deps: AgentDeps, layout: RunLayout, secrets: readonly string[]): Promise<AttemptEvent> {
   try {
     const parsed = parseOutputs(await readOutputsFile(deps.files, layout, outputReadBytes));
     if (!parsed.ok) return { type: "FAILED", reason: parsed.reason, message: parsed.message };
+    const leak = revealedBy(parsed.outputs, secrets);
+    if (leak !== undefined) return { type: "FAILED", reason: "OutputsInvalid", message: leak };
     const artifacts = await countArtifacts(deps, layout);
     return { type: "COLLECTED", outputs: { ...parsed.outputs }, artifacts };
   } catch (error) {
     if (!(error instanceof FilesError)) throw error;
     return { type: "FAILED", reason: "OutputsInvalid", message: `the outputs file cannot be read: ${error.message}` };
   }
+}
+
+/** Shorter values of Secrets (a user name, a port) may well stand in an output by chance. */
+const minRevealedChars = 8;
+
+/** What is wrong with outputs that hold a secret; undefined when none does. */
+function revealedBy(outputs: Readonly<Record<string, string>>, secrets: readonly string[]): string | undefined {
+  const values = secrets.map((secret) => secret.trim()).filter(({ length }) => length >= minRevealedChars);
+  const holds = (text: string) => values.some((value) => text.includes(value));
+  const [name, text] = Object.entries(outputs).find((output) => output.some(holds)) ?? [];
+  if (name === undefined || text === undefined) return undefined;
+  const which = holds(name) ? "the name of an output" : `output "${name}"`;
+  return `${which} holds the value of a Secret, and everybody who reads Runs would see it; write it to a file instead`;
 }
 
 /** Too many, or a directory that was replaced by something else, are for the upload to refuse. */

@@ -1,3 +1,4 @@
+import type { GitCredentials } from "#runtime/source/credentials.ts";
 import type { GitUrl } from "#runtime/source/git-url.ts";
 
 /** How git is called, as data: nothing of the machine's or the user's configuration counts, and nothing can be prompted for. */
@@ -18,19 +19,32 @@ const passedOn = [
 ];
 
 export interface GitEnvironment {
-  /** A private directory, empty but for what we put there. */
+  /** A private directory with nothing in it but the {@link secretFiles} of these credentials. */
   readonly home: string;
   readonly url: GitUrl;
-  /** The mounted Secret, for https. */
-  readonly credentialsDirectory?: string;
-  /** The key and the known hosts, for ssh. */
-  readonly ssh?: { readonly key: string; readonly knownHosts: string };
+  readonly credentials?: GitCredentials;
+}
+
+/** Files in the private directory. */
+const files = { username: "username", password: "password", ca: "ca.crt", key: "key", knownHosts: "known_hosts" };
+
+/** What must stand in the private directory, by name. Nothing of it is in an argument or a variable. */
+export function secretFiles(credentials: GitCredentials | undefined): Readonly<Record<string, string | Uint8Array>> {
+  if (credentials === undefined) return {};
+  if (credentials.transport === "ssh") {
+    return { [files.key]: credentials.key, [files.knownHosts]: credentials.knownHosts };
+  }
+  const { login, ca } = credentials;
+  return {
+    ...(login && { [files.username]: `${login.username}\n`, [files.password]: `${login.password}\n` }),
+    ...(ca && { [files.ca]: ca }),
+  };
 }
 
 /** Environment of every git process. Without askpass programs and terminal, a missing credential is an error at once. */
 export function gitEnvironment(
   agent: Readonly<Record<string, string | undefined>>,
-  { home, url, credentialsDirectory, ssh }: GitEnvironment,
+  { home, url, credentials }: GitEnvironment,
 ): Record<string, string> {
   const env: Record<string, string> = {};
   for (const name of passedOn) {
@@ -47,16 +61,14 @@ export function gitEnvironment(
     GIT_TERMINAL_PROMPT: "0",
     GIT_ALLOW_PROTOCOL: url.transport,
     GIT_LFS_SKIP_SMUDGE: "1",
-    GIT_SSH_COMMAND: sshCommand(ssh),
-    ...(credentialsDirectory !== undefined && { KRUNTIMES_GIT_CREDENTIALS: credentialsDirectory }),
+    GIT_SSH_COMMAND: sshCommand(home, credentials),
+    // Not as a setting: the variable of the agent would win.
+    ...(credentials?.transport === "https" && credentials.ca && { GIT_SSL_CAINFO: `${home}/${files.ca}` }),
   };
 }
 
 /** Options of every git command. */
-export function gitOptions({
-  url,
-  credentialsDirectory,
-}: Pick<GitEnvironment, "url" | "credentialsDirectory">): string[] {
+export function gitOptions({ url, credentials }: GitEnvironment): string[] {
   const settings = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -68,23 +80,26 @@ export function gitOptions({
     "maintenance.auto=false",
     "advice.detachedHead=false",
   ];
-  if (url.transport === "https" && credentialsDirectory !== undefined) {
+  if (url.transport === "https" && credentials?.transport === "https") {
     // Only for this host: a redirect to another one gets no credentials.
-    settings.push(`credential.https://${url.host}.helper=${credentialHelper}`);
+    if (credentials.login) settings.push(`credential.https://${url.host}.helper=${credentialHelper}`);
   }
   return settings.flatMap((setting) => ["-c", setting]);
 }
 
-/** Reads the Secret when git asks, so that it is in no argument, variable or file of ours. */
+/**
+ * Reads the private directory when git asks, so that no argument and no variable has what stands there. In words of the
+ * shell alone: the image has few programs.
+ */
 const credentialHelper =
   '!f() { test "$1" = get || exit 0; ' +
-  `printf 'username=%s\\n' "$(cat "$KRUNTIMES_GIT_CREDENTIALS/username" 2>/dev/null || echo git)"; ` +
-  `printf 'password=%s\\n' "$(cat "$KRUNTIMES_GIT_CREDENTIALS/password")"; }; f`;
+  `IFS= read -r u < "$HOME/${files.username}"; IFS= read -r p < "$HOME/${files.password}"; ` +
+  `printf 'username=%s\\npassword=%s\\n' "$u" "$p"; }; f`;
 
-function sshCommand(ssh: GitEnvironment["ssh"]): string {
+function sshCommand(home: string, credentials: GitCredentials | undefined): string {
   const common = "ssh -F /dev/null -o BatchMode=yes -o StrictHostKeyChecking=yes -o GlobalKnownHostsFile=/dev/null";
-  if (ssh === undefined) return `${common} -o UserKnownHostsFile=/dev/null`;
-  return `${common} -o IdentitiesOnly=yes -i '${ssh.key}' -o 'UserKnownHostsFile=${ssh.knownHosts}'`;
+  if (credentials?.transport !== "ssh") return `${common} -o UserKnownHostsFile=/dev/null`;
+  return `${common} -o IdentitiesOnly=yes -i '${home}/${files.key}' -o 'UserKnownHostsFile=${home}/${files.knownHosts}'`;
 }
 
 /** The steps after the directory was initialised, in order. */

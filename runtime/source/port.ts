@@ -1,3 +1,5 @@
+import type { GitCredentials } from "./credentials.ts";
+
 /** Fetches git sources. The agent's decisions (where to, how long) come in; how git is run is the adapter's. */
 export interface GitFetcher {
   /**
@@ -15,8 +17,7 @@ export interface GitRequest {
   readonly ref?: string;
   /** Absolute path of the empty directory for the checkout. */
   readonly directory: string;
-  /** Absolute path of the mounted Secret with `username` and `password`, or `ssh-privatekey` and `known_hosts`. */
-  readonly credentialsDirectory?: string;
+  readonly credentials?: GitCredentials;
 }
 
 export interface GitResult {

@@ -1,6 +1,7 @@
 import type { RunLayout } from "#runtime/files/layout.ts";
 import { checkRelativePath } from "#runtime/files/paths.ts";
 import { type Files, isFilesError } from "#runtime/files/port.ts";
+import type { GitCredentials } from "#runtime/source/credentials.ts";
 import { type GitFetcher, type GitResult, SourceFailedError } from "#runtime/source/port.ts";
 
 /** Largest inline source, as in the schema. */
@@ -30,7 +31,7 @@ export async function writeInlineSource(files: Files, layout: RunLayout, text: s
 export interface GitSource {
   readonly url: string;
   readonly ref?: string;
-  readonly credentialsDirectory?: string;
+  readonly credentials?: GitCredentials;
   /** Script inside the repository; default `script`. */
   readonly entrypoint?: string;
 }
@@ -45,7 +46,7 @@ export async function fetchGitSource(
   files: Files,
   git: GitFetcher,
   layout: RunLayout,
-  { url, ref, credentialsDirectory, entrypoint = "script" }: GitSource,
+  { url, ref, credentials, entrypoint = "script" }: GitSource,
   signal?: AbortSignal,
 ): Promise<GitResult & { readonly script: string }> {
   const violation = checkRelativePath(entrypoint);
@@ -58,7 +59,7 @@ export async function fetchGitSource(
       url,
       directory,
       ...(ref !== undefined && { ref }),
-      ...(credentialsDirectory !== undefined && { credentialsDirectory }),
+      ...(credentials !== undefined && { credentials }),
     },
     signal,
   );

@@ -1,6 +1,7 @@
 /** Runs one git command under limits. Adapter: starts processes. */
 import { spawn } from "node:child_process";
 import type { Clock } from "#kube/ports.ts";
+import { Masker, secretPatterns } from "#runtime/logs/masker.ts";
 import { Tail } from "#runtime/logs/tail.ts";
 
 export interface GitProcess {
@@ -12,6 +13,8 @@ export interface GitProcess {
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** Texts that its messages do not repeat. */
+  readonly secrets?: readonly (string | Uint8Array)[];
   readonly onOutput?: (chunk: Uint8Array) => void;
 }
 
@@ -28,7 +31,7 @@ const stderrBytes = 2048;
 
 /** Runs git to its end. When the signal is aborted, the command and all that it started are killed, and its reason is thrown. */
 export async function runGit(command: GitProcess): Promise<GitExit> {
-  const { args, cwd, env, maxFileBytes, timeoutMs, clock, signal, onOutput } = command;
+  const { args, cwd, env, maxFileBytes, timeoutMs, clock, signal, secrets = [], onOutput } = command;
   signal.throwIfAborted();
   const blocks = String(Math.ceil(maxFileBytes / ulimitBlockBytes));
   const child = spawn("/bin/sh", ["-c", 'ulimit -f "$1"; shift; exec git "$@"', "sh", blocks, ...args], {
@@ -51,7 +54,8 @@ export async function runGit(command: GitProcess): Promise<GitExit> {
   });
   signal.addEventListener("abort", killAll, { once: true });
   const stderr = new Tail(stderrBytes);
-  child.stderr.on("data", (chunk: Buffer) => stderr.push(chunk));
+  const masker = new Masker(secretPatterns(secrets));
+  child.stderr.on("data", (chunk: Buffer) => stderr.push(masker.push(chunk)));
   child.stdout.on("data", (chunk: Buffer) => onOutput?.(chunk));
   try {
     const code = await new Promise<number | null>((resolve, reject) => {
@@ -59,6 +63,7 @@ export async function runGit(command: GitProcess): Promise<GitExit> {
       child.once("close", resolve);
     });
     signal.throwIfAborted();
+    stderr.push(masker.end());
     return { ok: code === 0, timedOut, stderr: stderr.text() };
   } finally {
     cancelTimer();

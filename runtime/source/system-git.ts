@@ -1,10 +1,18 @@
 /** {@link GitFetcher} with the `git` program. Adapter: touches the system. */
-import { chmod, copyFile, mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "#kube/ports.ts";
+import { secretsOf } from "#runtime/source/credentials.ts";
 import { watchSize } from "#runtime/source/directory-size.ts";
-import { type GitEnvironment, gitCommands, gitEnvironment, gitOptions, TreeSize } from "#runtime/source/git-command.ts";
+import {
+  type GitEnvironment,
+  gitCommands,
+  gitEnvironment,
+  gitOptions,
+  secretFiles,
+  TreeSize,
+} from "#runtime/source/git-command.ts";
 import { checkGitRef, type GitUrl, parseGitUrl } from "#runtime/source/git-url.ts";
 import { type GitFetcher, type GitRequest, type GitResult, SourceFailedError } from "#runtime/source/port.ts";
 import { type GitExit, runGit } from "#runtime/source/run-git.ts";
@@ -50,18 +58,19 @@ async function fetchInto(
   if ((await readdir(request.directory)).length > 0) {
     throw new SourceFailedError(`${request.directory} is not empty, so the repository cannot be checked out there`);
   }
-  const access = await credentials(request, url, home);
+  const environment = await access(request, url, home);
   const tooLarge = new AbortController();
   const both = AbortSignal.any([tooLarge.signal, ...(signal ? [signal] : [])]);
   const git = async (args: readonly string[], timeoutMs: number, onOutput?: (chunk: Uint8Array) => void) =>
     await runGit({
-      args: [...gitOptions(access), ...args],
+      args: [...gitOptions(environment), ...args],
       cwd: request.directory,
-      env: gitEnvironment(settings.environment, access),
+      env: gitEnvironment(settings.environment, environment),
       maxFileBytes: settings.maxBytes,
       timeoutMs,
       clock: settings.clock,
       signal: both,
+      secrets: secretsOf(request.credentials),
       ...(onOutput && { onOutput }),
     });
 
@@ -94,28 +103,13 @@ async function fetchInto(
   return { commit: Buffer.concat(id).toString().trim() };
 }
 
-/** What git needs to reach the repository. ssh insists on a key that only its user can read, so it gets a copy. */
-async function credentials(request: GitRequest, url: GitUrl, home: string): Promise<GitEnvironment> {
-  const directory = request.credentialsDirectory;
-  if (directory === undefined || url.transport === "file") return { home, url };
-  if (url.transport === "https") {
-    await mustHave(directory, "password", "an https URL");
-    return { home, url, credentialsDirectory: directory };
+/** What git needs to reach the repository, in a directory that nobody but the agent can enter. */
+async function access(request: GitRequest, url: GitUrl, home: string): Promise<GitEnvironment> {
+  const { credentials } = request;
+  for (const [name, content] of Object.entries(secretFiles(credentials))) {
+    await writeFile(join(home, name), content, { mode: 0o600 }); // ssh insists on a key that only its user can read
   }
-  await mustHave(directory, "ssh-privatekey", "an ssh URL");
-  await mustHave(directory, "known_hosts", "an ssh URL");
-  const key = join(home, "key");
-  await copyFile(join(directory, "ssh-privatekey"), key);
-  await chmod(key, 0o600);
-  const knownHosts = join(home, "known_hosts");
-  await copyFile(join(directory, "known_hosts"), knownHosts);
-  return { home, url, ssh: { key, knownHosts } };
-}
-
-async function mustHave(directory: string, key: string, what: string): Promise<void> {
-  const info = await stat(join(directory, key)).catch(() => undefined);
-  if (info?.isFile()) return;
-  throw new SourceFailedError(`the credentials Secret has no key "${key}", which ${what} needs; add it`);
+  return { home, url, ...(credentials && { credentials }) };
 }
 
 async function must(what: string, running: Promise<GitExit>, advice = ""): Promise<void> {
@@ -130,10 +124,10 @@ async function must(what: string, running: Promise<GitExit>, advice = ""): Promi
   throw new SourceFailedError(`could not ${what}: ${why}${advice}`);
 }
 
-function fetchAdvice({ ref, credentialsDirectory }: GitRequest, maxBytes: number): string {
+function fetchAdvice({ ref, credentials }: GitRequest, maxBytes: number): string {
   const hints = [
     ...(ref !== undefined && /^[0-9a-f]{4,39}$/.test(ref) ? ["a commit needs its full id"] : []),
-    ...(credentialsDirectory === undefined ? ["a private repository needs source.credentialsSecretName"] : []),
+    ...(credentials === undefined ? ["a private repository needs source.credentialsSecretName"] : []),
     `at most ${maxBytes} bytes can be fetched`,
   ];
   return ` (${hints.join("; ")})`;

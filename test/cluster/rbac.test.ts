@@ -73,7 +73,9 @@ test("the controller writes what it makes, binds agents to one role, and sees no
 
 test("the webhook looks up, asks for the rights of others, and warns of its certificate", async () => {
   const wanted = [
-    ...["persistentworkspaces", "workflowruns", "workflows", "actions"].map((plural) => `${plural}.kruntimes.io [get]`),
+    ...["runtimes", "persistentworkspaces", "workflowruns", "workflows", "actions"].map(
+      (plural) => `${plural}.kruntimes.io [get]`,
+    ),
     "subjectaccessreviews.authorization.k8s.io [create]",
   ].sort();
   expect(await rightsOf(usernameOf("webhook"), "default")).toEqual(wanted);

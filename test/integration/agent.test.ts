@@ -320,3 +320,36 @@ test("nothing of a Run without a workspace is left in the Pod", async () => {
     async () => (await world.files.stat(`/workspace/.kruntimes/runs/${run.metadata.uid}`)) === undefined,
   );
 });
+
+const fromDb = [{ name: "PASSWORD", valueFrom: { secretKeyRef: { name: "db", key: "password" } } }];
+const messages = () => world.sink.records.map(({ message }) => message);
+
+test("an agent that restarts while the program runs goes on masking", async () => {
+  start();
+  world.references.put("Secret", "db", { password: "s3cret-value" });
+  world.programs.set("a", () => ({
+    durationMs: 10_000,
+    output: [{ stream: "stdout", data: "it is s3cret-value\n", atMs: 9000 }],
+  }));
+  await world.createRun("a", { env: fromDb });
+  await world.assign("a");
+  await world.until(() => world.executor.running.length === 1);
+  world.crash();
+  world.start();
+  expect(await world.untilOver("a")).toMatchObject({ phase: "Succeeded", attempt: 1 });
+  expect(messages()).toContain("it is ***");
+});
+
+test("an agent that restarts and does not find the Secret any more says that it masks no longer", async () => {
+  start();
+  world.references.put("Secret", "db", { password: "s3cret-value" });
+  world.programs.set("a", () => ({ durationMs: 10_000 }));
+  await world.createRun("a", { env: fromDb });
+  await world.assign("a");
+  await world.until(() => world.executor.running.length === 1);
+  world.crash();
+  world.references.put("Secret", "db");
+  world.start();
+  expect(await world.untilOver("a")).toMatchObject({ phase: "Succeeded", attempt: 1 });
+  expect(messages()).toContain("a Secret of this Run is gone: if the program prints its value, it is not masked");
+});

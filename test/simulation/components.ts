@@ -89,6 +89,7 @@ export class Components {
           processes: this.#node.processesFor(life),
           directories: life.guard("directories", {
             make() {},
+            publish() {},
             remove: (path: string) => this.#node.remove(path),
             list: async () => [...this.#node.pods.keys()],
           }),

@@ -10,6 +10,7 @@ import { defaultArtifactLimits } from "#runtime/artifacts/limits.ts";
 import { MemoryFiles } from "#runtime/files/memory-files.ts";
 import { type Files, FilesError } from "#runtime/files/port.ts";
 import { defaultLogLimits } from "#runtime/logs/limits.ts";
+import { noReferences } from "#runtime/references/port.ts";
 import type { Defect } from "./defects.ts";
 import type { Life } from "./life.ts";
 import { nodeMachine, SimPod } from "./pod.ts";
@@ -123,6 +124,7 @@ export class SimNode {
                 ...(flags.artifactClaim === undefined ? {} : { volumeClaimName: flags.artifactClaim }),
               }),
         git: { fetch: () => Promise.reject(new Error("there is no git in the simulation")) },
+        references: noReferences,
         sink: {
           write: (records) =>
             life.call("sink.write", async () => {

@@ -1,4 +1,4 @@
-import { duplicate, type FieldError, forbidden, invalid, required } from "../field-errors.ts";
+import { duplicate, type FieldError, forbidden, invalid, required, tooLong } from "../field-errors.ts";
 import { equalJson, getPath, isObject, isStringMap } from "../json.ts";
 import type { Draft, Kind, StoredObject } from "../types.ts";
 import { defineKind } from "./define.ts";
@@ -19,7 +19,11 @@ const secret = defineKind({
     }
     return { ...rest, type: rest.type ?? "Opaque", ...(Object.keys(data).length > 0 ? { data } : {}) } as Draft;
   },
-  validate: (draft, old) => [...validateData(draft, ["data"]), ...validateImmutable(draft, old, ["data"])],
+  validate: (draft, old) => [
+    ...validateData(draft, ["data"]),
+    ...validateType(draft),
+    ...validateImmutable(draft, old, ["data"]),
+  ],
 });
 
 const configMap = defineKind({
@@ -36,9 +40,34 @@ const configMap = defineKind({
 
 const dataKey = /^[-._a-zA-Z0-9]{1,253}$/;
 
+/** MaxSecretSize of Kubernetes: of all values together. */
+const maxDataBytes = 1024 * 1024;
+
+/** Types of Secrets that have to have certain keys: at least one of them. */
+const keysOfType: Readonly<Record<string, readonly string[]>> = {
+  "kubernetes.io/basic-auth": ["username", "password"],
+  "kubernetes.io/ssh-auth": ["ssh-privatekey"],
+};
+
+function validateType({ type, data }: Draft): FieldError[] {
+  const keys = keysOfType[String(type)];
+  if (keys === undefined || keys.some((key) => isObject(data) && key in data)) return [];
+  return keys.map((key) => required(`data[${key}]`));
+}
+
+/** A key is also the name of a file in a volume. */
+function wrongKey(key: string): string | undefined {
+  if (!dataKey.test(key)) {
+    return "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+  }
+  if (key === "." || key === "..") return `must not be '${key}'`;
+  return key.startsWith("..") ? "must not start with '..'" : undefined;
+}
+
 function validateData(draft: Draft, members: readonly string[]): FieldError[] {
   const errors: FieldError[] = [];
   const seen = new Set<string>();
+  let bytes = 0;
   for (const member of members) {
     const data = draft[member];
     if (data === undefined || data === null) continue;
@@ -46,20 +75,16 @@ function validateData(draft: Draft, members: readonly string[]): FieldError[] {
       errors.push(invalid(member, data, "must be a map of strings"));
       continue;
     }
+    const isText = member === "data" && members.length > 1;
+    for (const value of Object.values(data)) bytes += Buffer.byteLength(value, isText ? "utf8" : "base64");
     for (const key of Object.keys(data)) {
-      if (!dataKey.test(key)) {
-        errors.push(
-          invalid(
-            `${member}[${key}]`,
-            key,
-            "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')",
-          ),
-        );
-      }
+      const wrong = wrongKey(key);
+      if (wrong !== undefined) errors.push(invalid(`${member}[${key}]`, key, wrong));
       if (seen.has(key)) errors.push(duplicate(`${member}[${key}]`, key));
       seen.add(key);
     }
   }
+  if (bytes > maxDataBytes) errors.push(tooLong("data", maxDataBytes));
   return errors;
 }
 

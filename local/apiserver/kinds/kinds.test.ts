@@ -10,6 +10,7 @@ import {
   pods,
   replicaSets,
   roleBindings,
+  type Secret,
   secrets,
   serviceAccounts,
   services,
@@ -199,6 +200,36 @@ test("data is a map of texts under fitting keys", async () => {
     (await refusal(client.of(configMaps).create({ metadata: at("c"), data: { a: "x" }, binaryData: { a: "eA==" } })))
       .message,
   ).toContain('binaryData[a]: Duplicate value: "a"');
+});
+
+const refusedSecrets: Record<string, { object: Partial<Secret>; says: string }> = {
+  "a key that would be a directory": {
+    object: { data: { "..": "eA==" } },
+    says: "data[..]: Invalid value: \"..\": must not be '..'",
+  },
+  "a key that begins like one": {
+    object: { data: { "..data": "eA==" } },
+    says: "data[..data]: Invalid value: \"..data\": must not start with '..'",
+  },
+  "more than a mebibyte": {
+    object: { stringData: { a: "x".repeat(700_000), b: "x".repeat(400_000) } },
+    says: "data: Too long: may not be more than 1048576 bytes",
+  },
+  "basic-auth without user and password": {
+    object: { type: "kubernetes.io/basic-auth", stringData: { token: "x" } },
+    says: "data[username]: Required value",
+  },
+  "ssh-auth without a key": {
+    object: { type: "kubernetes.io/ssh-auth", stringData: { known_hosts: "x" } },
+    says: "data[ssh-privatekey]: Required value",
+  },
+};
+
+test.each(Object.entries(refusedSecrets))("a Secret is refused: %s", async (_, { object, says }) => {
+  const creating = setup()
+    .client.of(secrets)
+    .create({ metadata: at("s"), ...object });
+  expect((await refusal(creating)).message).toContain(says);
 });
 
 test("what is marked immutable stays as it is", async () => {

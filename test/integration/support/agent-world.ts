@@ -21,6 +21,7 @@ import type { ExecuteRequest } from "#runtime/executor-client.ts";
 import { MemoryFiles } from "#runtime/files/memory-files.ts";
 import { defaultLogLimits } from "#runtime/logs/limits.ts";
 import { MemorySink } from "#runtime/logs/memory-sink.ts";
+import { MemoryReferences } from "#runtime/references/memory-references.ts";
 import { SimulatedExecutor } from "#runtime/simulated-executor.ts";
 import type { SimulatedProgram } from "#runtime/simulated-program.ts";
 
@@ -43,6 +44,7 @@ export class AgentWorld {
   readonly volume: MemoryFiles;
   readonly store: ArtifactStore;
   readonly sink = new MemorySink();
+  readonly references = new MemoryReferences();
   readonly executor: SimulatedExecutor;
   /** What the program of a Run does, by the name of the Run. */
   readonly programs = new Map<string, (attempt: number) => SimulatedProgram>();
@@ -91,6 +93,7 @@ export class AgentWorld {
       files: guarded("files", this.files),
       store: this.hasStore ? guarded("store", this.store) : undefined,
       git: { fetch: () => Promise.reject(new Error("no git here")) },
+      references: guarded("references", this.references),
       sink: guarded("sink", this.sink),
       self: {
         pod: this.identity.name,
