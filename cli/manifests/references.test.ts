@@ -45,6 +45,23 @@ const cases: Record<string, { text: string; want: string[] }> = {
     text: `${runtime}  workspace: {persistentVolumeClaim: {claimName: disk}}\n`,
     want: [`f.yaml:6:39: PersistentVolumeClaim disk is in none of the files. ${none("PersistentVolumeClaim")}`],
   },
+  "a Secret and a ConfigMap of variables, but not an optional one": {
+    text: joined(
+      runtime,
+      run.replace(
+        "runtime: bash",
+        "runtime: bash, env: [{name: A, valueFrom: {secretKeyRef: {name: db, key: k}}}, {name: B, valueFrom: {configMapKeyRef: {name: c, key: k}}}, {name: C, valueFrom: {secretKeyRef: {name: o, key: k, optional: true}}}]",
+      ),
+    ),
+    want: [
+      `f.yaml:10:66: Secret db is in none of the files. ${none("Secret")}`,
+      `f.yaml:10:127: ConfigMap c is in none of the files. ${none("ConfigMap")}`,
+    ],
+  },
+  "the credentials of a repository": {
+    text: joined(runtime, run.replace(/source: \{.*?\}/, "source: {repoURL: x, credentialsSecretName: git}")),
+    want: [`f.yaml:10:44: Secret git is in none of the files. ${none("Secret")}`],
+  },
   "an object of another namespace is another one": {
     text: joined(runtime, run.replace("name: hello", "name: hello, namespace: ci")),
     want: [`f.yaml:10:8: Runtime bash is in none of the files in namespace ci. ${none("Runtime")}`],

@@ -43,6 +43,12 @@ function referencesOf({ resource, object }: Manifest): Reference[] {
       return [
         { kind: "Runtime", name: member(spec, "runtime"), path: "spec.runtime" },
         { kind: "PersistentWorkspace", name: member(spec, "workspace", "name"), path: "spec.workspace.name" },
+        {
+          kind: "Secret",
+          name: member(spec, "source", "credentialsSecretName"),
+          path: "spec.source.credentialsSecretName",
+        },
+        ...ofVariables(spec),
       ];
     case "PersistentWorkspace":
       return [{ kind: "Runtime", name: member(spec, "runtime"), path: "spec.runtime" }];
@@ -70,4 +76,22 @@ function ofJobs(spec: unknown): Reference[] {
     name: member(job, "runs-on"),
     path: `spec.jobs[${id}].runs-on`,
   }));
+}
+
+/** A variable that is optional does without. */
+function ofVariables(spec: unknown): Reference[] {
+  const env = member(spec, "env");
+  if (!Array.isArray(env)) return [];
+  return env.flatMap((variable: unknown, index) =>
+    (
+      [
+        ["Secret", "secretKeyRef"],
+        ["ConfigMap", "configMapKeyRef"],
+      ] as const
+    ).flatMap(([kind, field]) => {
+      const ref = member(variable, "valueFrom", field);
+      const path = `spec.env[${index}].valueFrom.${field}.name`;
+      return member(ref, "optional") === true ? [] : [{ kind, name: member(ref, "name"), path }];
+    }),
+  );
 }

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { systemClock } from "#kube/system.ts";
+import { type GitServer, startGitServer } from "#test/integration/support/git-server.ts";
 import { gitCredentials } from "./credentials.ts";
 import { SourceFailedError } from "./port.ts";
 import { createSystemGit } from "./system-git.ts";
-import { type GitServer, startGitServer } from "./testing/git-server.ts";
 
 const password = "p4ss w\\ord=%21";
 let server: GitServer;

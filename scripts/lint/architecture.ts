@@ -51,6 +51,7 @@ export const adapters: readonly string[] = [
   "runtime/files/anchor.ts",
   "runtime/files/remove-tree.ts",
   "runtime/files/system-files.ts",
+  "runtime/references/system-references.ts",
   "runtime/source/directory-size.ts",
   "runtime/source/run-git.ts",
   "runtime/source/system-git.ts",

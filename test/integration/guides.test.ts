@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promis
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { exitCodeMeanings } from "#cli/exit-codes.ts";
+import { type GitServer, startGitServer } from "./support/git-server.ts";
 import { readGuide } from "./support/guide.ts";
 import { krt, root, steady, workDirectory } from "./support/krt.ts";
 
@@ -74,14 +75,37 @@ const examples: Record<string, readonly RegExp[]> = {
     /^✔ patient {2}Succeeded .* attempt 2$/m,
   ],
   affinity: [/^noisy \| done with the noise$[\s\S]*^quiet Running$[\s\S]*^quiet \| now it is calm$/m],
+  secrets: [
+    /^report \| Good morning, a password of 28 characters$/m,
+    /^report \| this line would show it: \*\*\*$/m,
+    /^report \| proxy: none$/m,
+    /^✔ report {2}Succeeded/m,
+  ],
+  "private-repository": [/^build \| built from a private repository$/m, /^✔ build {2}Succeeded/m],
   outputs: [/^announce\/say \| Released v1\.4\.2$/m, /tag = v1\.4\.2$/m],
   "fan-out": [/^report\/say \| The sums are 20 and 25$/m, /^✔ fan-out-\w+ {2}Succeeded .* 3\/3 jobs$/m],
   "workspace-shared": [/^reader \| written by writer$/m, /^✔ writer {2}Succeeded/m, /^✔ reader {2}Succeeded/m],
   "data-sharing": [/^deploy\/verify-artifact \| artifact verified$/m, /dist\.tgz {2}\d+ B {2}sha256:[0-9a-f]{64}$/m],
 };
 
+/** A private repository at the address of the example. @returns the directory of the example as a reader would change it */
+async function withRepository(name: string, server: GitServer): Promise<string> {
+  const text = await readFile(join(root, "examples", name, "run.yaml"), "utf8");
+  const changed = text
+    .replace("https://git.example.com/team/project.git", server.url)
+    .replace("  password: ", `  ca.crt: ${JSON.stringify(server.ca)}\n  password: `);
+  await mkdir(join(directory, name));
+  await writeFile(join(directory, name, "run.yaml"), changed);
+  return join(directory, name);
+}
+
 test.each(Object.entries(examples))("example %s", async (name, texts) => {
-  const { code, out, err, left } = await krt(["local", "run", `examples/${name}`, "--follow"]);
+  await using server = await startGitServer({
+    login: { username: "ci", password: "a-token-of-your-git-server" },
+    commits: [{ "build.sh": "echo built from a private repository\n" }],
+  });
+  const example = name === "private-repository" ? await withRepository(name, server) : `examples/${name}`;
+  const { code, out, err, left } = await krt(["local", "run", example, "--follow"]);
   expect({ code, err, left }, out).toEqual({ code: 0, err: "", left: { directories: [], processes: [] } });
   for (const text of texts) expect(out).toMatch(text);
 });

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { EnvVar, Run, RunSpec } from "#api/kinds/run.ts";
 import { runs, runtimes } from "#api/resources.ts";
 import { configMaps, events, persistentVolumeClaims, secrets } from "#kube/builtin.ts";
-import { type GitServer, startGitServer } from "#runtime/source/testing/git-server.ts";
 import { bashRun, bashRuntime, claim, namespace, TestCluster } from "./support/cluster.ts";
+import { type GitServer, startGitServer } from "./support/git-server.ts";
 
 const password = "correct horse battery";
 let cluster: TestCluster;
