@@ -1,7 +1,8 @@
 import { parseDuration } from "./duration.ts";
-import { type RunPhase, type RunSpec, runPhases } from "./kinds/run.ts";
+import type { RunPhase, RunSpec } from "./kinds/run.ts";
 import { type Amounts, wholeNumbers } from "./quantity.ts";
 import { finalRunFailures, type RunFailureReason } from "./reasons.ts";
+import { runPhases } from "./run-phases.ts";
 
 /** What a Run's spec means after defaults. */
 

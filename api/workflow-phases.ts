@@ -1,5 +1,7 @@
 import type { JobPhase, StepPhase, WorkflowRunPhase } from "./kinds/workflow-run.ts";
 
+export const workflowRunPhases = ["Pending", "Running", "Suspended", "Stopping", "Succeeded", "Failed"] as const;
+
 const ended: ReadonlySet<JobPhase | StepPhase | WorkflowRunPhase> = new Set([
   "Succeeded",
   "Failed",

@@ -79,7 +79,7 @@ export interface Environment {
    * Opens a log file.
    * @param verbose whether the log goes to standard error, too
    */
-  openLogFile(path: string, verbose: boolean): LogFile;
+  openLogFile(path: string, verbose: boolean): Promise<LogFile>;
   readonly clock: Clock;
   readonly random: Random;
   /** Aborted by the first Ctrl-C (or SIGTERM, SIGHUP, or a reader of our output that went away). */

@@ -1,12 +1,6 @@
 /** The real world behind the ports. Only adapters and process entries import this file. */
-import { randomUUID } from "node:crypto";
 import { pino } from "pino";
-import type { Logger, Random } from "#kube/ports.ts";
-
-export const systemRandom: Random = {
-  next: () => Math.random(),
-  uuid: () => randomUUID(),
-};
+import type { Logger } from "#kube/ports.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 
@@ -38,3 +32,4 @@ export function createLogger(component: string, level: LogLevel = "info", fd = 2
 
 export { silentLogger } from "#kube/silent-logger.ts";
 export { systemClock } from "#kube/system-clock.ts";
+export { systemRandom } from "#kube/system-random.ts";

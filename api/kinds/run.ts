@@ -1,6 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Resource } from "../meta.ts";
 import { retryableRunFailures } from "../reasons.ts";
+import { runPhases } from "../run-phases.ts";
 import {
   AtomicList,
   Conditions,
@@ -19,17 +20,6 @@ import {
 } from "../schema.ts";
 import { ArtifactRef } from "./artifact-ref.ts";
 
-export const runPhases = [
-  "Pending",
-  "Scheduled",
-  "Running",
-  "Ready",
-  "Finalizing",
-  "Succeeded",
-  "Failed",
-  "Timeout",
-  "Cancelled",
-] as const;
 export type RunPhase = (typeof runPhases)[number];
 
 const Source = Type.Object(

@@ -13,10 +13,10 @@ import {
   Opaque,
   Time,
 } from "../schema.ts";
+import { workflowRunPhases } from "../workflow-phases.ts";
 import { ArtifactRef } from "./artifact-ref.ts";
 import { Jobs } from "./job.ts";
 
-export const workflowRunPhases = ["Pending", "Running", "Suspended", "Stopping", "Succeeded", "Failed"] as const;
 export type WorkflowRunPhase = (typeof workflowRunPhases)[number];
 
 export const jobPhases = [

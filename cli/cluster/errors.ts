@@ -1,5 +1,7 @@
-import { kinds } from "#api/crd/kinds.ts";
+import type { KubeObject } from "#api/meta.ts";
+import * as own from "#api/resources.ts";
 import { namespaces } from "#kube/builtin.ts";
+import type { ResourceType } from "#kube/resource.ts";
 import { isNotFound, StatusError, TransportError } from "#kube/transport.ts";
 import { closest } from "../closest.ts";
 import { CliError } from "../errors.ts";
@@ -83,21 +85,21 @@ async function notFound(error: StatusError, place: Place): Promise<CliError> {
     );
   }
   if (plural === namespaces.plural && !group) return missingNamespace(name, place, error);
-  const kind = Object.values(kinds).find(({ resource }) => resource.plural === plural);
+  const resource = Object.values(own).find((one) => typeof one === "object" && one.plural === plural);
   const missing = await namespaceProblem(place);
   if (missing !== undefined) return missing;
-  const what = kind?.resource.kind ?? plural;
+  const what = resource?.kind ?? plural;
   return refusal(
     `there is no ${what} ${name} in namespace ${place.namespace}`,
     error,
     exitCodes.refused,
-    kind === undefined ? undefined : await nameAdvice(kind.resource, name, place),
+    resource === undefined ? undefined : await nameAdvice(resource, name, place),
   );
 }
 
 /** The names that are there, or the one that was meant. */
 async function nameAdvice(
-  resource: (typeof kinds)[keyof typeof kinds]["resource"],
+  resource: ResourceType<KubeObject>,
   name: string,
   { client, namespace }: Place,
 ): Promise<string> {

@@ -1,4 +1,3 @@
-import { type KindEntry, kinds } from "#api/crd/kinds.ts";
 import type { KubeObject } from "#api/meta.ts";
 import { runs } from "#api/resources.ts";
 import type { ResourceType } from "#kube/resource.ts";
@@ -23,7 +22,7 @@ export const addGet: AddCommand = (parent, env, end) => {
     .option("-o, --output <format>", formatHelp)
     .action(async (names: string[], flags: Flags) => {
       const format = parseFormat(flags.output);
-      end(await inCluster(flags, env, (session) => getNamed(kinds.Run, runs, names, format, session)));
+      end(await inCluster(flags, env, (session) => getNamed(runs, names, format, session)));
     });
   withExamples(withClusterOptions(command), env, "get", [
     ["A Run with everything that the cluster knows of it", "get hello -o yaml"],
@@ -33,7 +32,6 @@ export const addGet: AddCommand = (parent, env, end) => {
 
 /** Shows the objects of these names; tells of each that is not there. */
 export async function getNamed<T extends KubeObject>(
-  kind: KindEntry,
   resource: ResourceType<T>,
   names: readonly string[],
   format: Format,
@@ -46,7 +44,7 @@ export async function getNamed<T extends KubeObject>(
     return undefined;
   });
   if (found.length > 0) {
-    env.out.write(show(found, { kind, format, now: env.clock.now(), list: new Set(names).size > 1 }));
+    env.out.write(await show(found, { resource, format, now: env.clock.now(), list: new Set(names).size > 1 }));
   }
   return code;
 }

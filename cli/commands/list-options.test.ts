@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { runPhases } from "#api/kinds/run.ts";
+import { runPhases } from "#api/run-phases.ts";
 import { type RunFilters, runFieldSelector } from "./list-options.ts";
 
 const others = (...kept: string[]) =>

@@ -1,4 +1,5 @@
-import { type RunPhase, runPhases } from "#api/kinds/run.ts";
+import type { RunPhase } from "#api/kinds/run.ts";
+import { runPhases } from "#api/run-phases.ts";
 import { suggestion } from "../closest.ts";
 import { CliError } from "../errors.ts";
 

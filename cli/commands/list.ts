@@ -1,4 +1,3 @@
-import { kinds } from "#api/crd/kinds.ts";
 import { runs } from "#api/resources.ts";
 import { type ClusterFlags, withClusterOptions } from "../cluster/options.ts";
 import { inCluster } from "../cluster/session.ts";
@@ -35,7 +34,7 @@ export const addList: AddCommand = (parent, env, end) => {
         labelSelector: flags.selector,
         allNamespaces: flags.allNamespaces === true,
       };
-      await inCluster(flags, env, (session) => showList(kinds.Run, runs, options, session));
+      await inCluster(flags, env, (session) => showList(runs, options, session));
       end(exitCodes.succeeded);
     });
   withExamples(withClusterOptions(command), env, "list", [

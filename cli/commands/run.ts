@@ -6,7 +6,6 @@ import { inCluster } from "../cluster/session.ts";
 import { submitRun } from "../cluster/submit-run.ts";
 import { CliError } from "../errors.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { readText } from "../manifests/read.ts";
 import { type AddCommand, duration, pairs, wholeNumber, withExamples } from "./command.ts";
 
 interface Flags extends ClusterFlags {
@@ -38,7 +37,10 @@ export const addRun: AddCommand = (parent, env, end) => {
     .option("-d, --detach", "print the name and leave it running")
     .passThroughOptions()
     .action(async (args: string[], flags: Flags) => {
-      const script = flags.file === undefined ? undefined : await readText(flags.file, env.files);
+      const script =
+        flags.file === undefined
+          ? undefined
+          : await (await import("../manifests/read.ts")).readText(flags.file, env.files);
       const run = runOf(args, script, flags);
       end(
         await inCluster(flags, env, async (session) => {

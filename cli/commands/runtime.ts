@@ -1,4 +1,3 @@
-import { kinds } from "#api/crd/kinds.ts";
 import { runtimes } from "#api/resources.ts";
 import { type ClusterFlags, withClusterOptions } from "../cluster/options.ts";
 import { inCluster } from "../cluster/session.ts";
@@ -28,7 +27,7 @@ export const addRuntime: AddCommand = (parent, env, end) => {
     .action(async (flags: Flags) => {
       const { selector: labelSelector, allNamespaces = false } = flags;
       const options = { format: parseFormat(flags.output), labelSelector, allNamespaces };
-      await inCluster(flags, env, (session) => showList(kinds.Runtime, runtimes, options, session));
+      await inCluster(flags, env, (session) => showList(runtimes, options, session));
       end(exitCodes.succeeded);
     });
   withExamples(withClusterOptions(list), env, "runtime list", [["Of all namespaces", "runtime list -A"]]);
@@ -40,7 +39,7 @@ export const addRuntime: AddCommand = (parent, env, end) => {
     .option("-o, --output <format>", formatHelp)
     .action(async (names: string[], flags: Flags) => {
       const format = parseFormat(flags.output);
-      end(await inCluster(flags, env, (session) => getNamed(kinds.Runtime, runtimes, names, format, session)));
+      end(await inCluster(flags, env, (session) => getNamed(runtimes, names, format, session)));
     });
   withExamples(withClusterOptions(get), env, "runtime get", [["What it says of itself", "runtime get bash -o yaml"]]);
 };

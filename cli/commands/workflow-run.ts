@@ -5,10 +5,7 @@ import { type ClusterFlags, withClusterOptions } from "../cluster/options.ts";
 import { inCluster, type Session } from "../cluster/session.ts";
 import { CliError } from "../errors.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
-import { orderedPlan } from "../manifests/plan.ts";
 import { ManifestError } from "../manifests/problem.ts";
-import { readManifests } from "../manifests/read.ts";
-import { submit } from "../manifests/submit.ts";
 import { type AddCommand, collected, pairs, withExamples } from "./command.ts";
 
 interface Flags extends ClusterFlags {
@@ -75,6 +72,11 @@ async function startFiles(
   flags: Flags,
   { client, namespace, env }: Session,
 ): Promise<string[]> {
+  const [{ orderedPlan }, { readManifests }, { submit }] = await Promise.all([
+    import("../manifests/plan.ts"),
+    import("../manifests/read.ts"),
+    import("../manifests/submit.ts"),
+  ]);
   const plan = orderedPlan(await readManifests(paths, flags.namespace, env.files, namespace));
   const runs = plan.executions.flatMap(({ kind, manifest }) => (kind === "Run" ? [manifest] : []));
   if (runs.length > 0) {

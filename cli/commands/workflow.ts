@@ -1,6 +1,6 @@
-import { kinds } from "#api/crd/kinds.ts";
-import { type WorkflowRun, workflowRunPhases } from "#api/kinds/workflow-run.ts";
+import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import { workflowRuns, workflows } from "#api/resources.ts";
+import { workflowRunPhases } from "#api/workflow-phases.ts";
 import { renderTree } from "#workflows/tree.ts";
 import { followWorkflowRun, orderOf } from "../cluster/follow-workflow.ts";
 import { type ClusterFlags, withClusterOptions } from "../cluster/options.ts";
@@ -55,8 +55,8 @@ const addWorkflowList: AddCommand = (parent, env, end) => {
       const keep = filterOf(flags);
       await inCluster(flags, env, (session) =>
         flags.templates
-          ? showList(kinds.Workflow, workflows, options, session)
-          : showList(kinds.WorkflowRun, workflowRuns, { ...options, ...(keep && { keep }) }, session),
+          ? showList(workflows, options, session)
+          : showList(workflowRuns, { ...options, ...(keep && { keep }) }, session),
       );
       end(exitCodes.succeeded);
     });
@@ -86,7 +86,7 @@ const addWorkflowGet: AddCommand = (parent, env, end) => {
       const format = parseFormat(flags.output);
       end(
         await inCluster(flags, env, (session) => {
-          if (flags.output !== undefined) return getNamed(kinds.WorkflowRun, workflowRuns, names, format, session);
+          if (flags.output !== undefined) return getNamed(workflowRuns, names, format, session);
           return forEachName(names, session, async (name) => {
             const run = await session.client.of(workflowRuns).get({ name, namespace: session.namespace });
             const order = await orderOf(run, session);

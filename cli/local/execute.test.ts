@@ -17,7 +17,7 @@ function setup() {
       remove: async (path) => void happened.push(`removed ${path}`),
       removeOnAbruptExit: () => () => void happened.push("exit is no longer watched"),
     },
-    openLogFile: (path) => ({
+    openLogFile: async (path) => ({
       logger: silentLogger,
       tail: (lines) => [`the last of ${lines} lines of ${path}`],
       close: () => void happened.push("log closed"),

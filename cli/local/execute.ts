@@ -24,7 +24,7 @@ export async function execute(
   const plan = planOf(await readManifests(paths, options.namespace, env.files));
   const directory = await env.stateDirectories.make();
   const staying = options.keep ? () => {} : env.stateDirectories.removeOnAbruptExit(directory);
-  const log = env.openLogFile(clusterLog(directory), options.verbose);
+  const log = await env.openLogFile(clusterLog(directory), options.verbose);
   let view: View | undefined;
   try {
     const result = await runPlan(plan, directory, options, env, log.logger);

@@ -1,6 +1,7 @@
-import { type Run, runPhases } from "#api/kinds/run.ts";
+import type { Run } from "#api/kinds/run.ts";
 import { labels } from "#api/labels.ts";
 import { runs } from "#api/resources.ts";
+import { runPhases } from "#api/run-phases.ts";
 import { conditionOf, pods } from "#kube/builtin.ts";
 import { listAll } from "#kube/client.ts";
 import { inCluster } from "../cluster/session.ts";

@@ -60,7 +60,7 @@ async function foreground(
 ): Promise<ExitCode> {
   const path = await env.machine.makeDirectory(directory);
   await livingCluster(path, env);
-  const log = env.openLogFile(logOf(path), verbose);
+  const log = await env.openLogFile(logOf(path), verbose);
   try {
     const cluster = await startLocal(path, "sqlite", env, log.logger);
     try {
@@ -124,7 +124,7 @@ async function spawnCluster(path: string, env: Environment): Promise<RunningClus
     await sleep(clock, lookMs);
   }
   machine.signal(pid, "SIGTERM");
-  const log = env.openLogFile(logOf(path), false);
+  const log = await env.openLogFile(logOf(path), false);
   const details = log.tail(logTail);
   log.close();
   throw new CliError(

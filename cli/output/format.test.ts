@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { kinds } from "#api/crd/kinds.ts";
 import type { Run } from "#api/kinds/run.ts";
+import { runs } from "#api/resources.ts";
 import { aRun, at, start } from "../testing/objects.ts";
 import { parseFormat, type ShowOptions, show } from "./format.ts";
 
@@ -17,12 +17,12 @@ const run: Run = {
 };
 const fresh = aRun("a-longer-name", undefined);
 
-function shown(format: string | undefined, change: Partial<ShowOptions> = {}, objects: readonly Run[] = [run]): string {
-  return show(objects, { kind: kinds.Run, format: parseFormat(format), now: start, list: false, ...change });
+function shown(format: string | undefined, change: Partial<ShowOptions> = {}, objects: readonly Run[] = [run]) {
+  return show(objects, { resource: runs, format: parseFormat(format), now: start, list: false, ...change });
 }
 
-test("a table has the columns of kubectl, as wide as they need to be", () => {
-  expect(shown(undefined, {}, [run, fresh])).toBe(
+test("a table has the columns of kubectl, as wide as they need to be", async () => {
+  expect(await shown(undefined, {}, [run, fresh])).toBe(
     [
       "NAME            RUNTIME   PHASE    REASON        POD   AGE",
       "hello           bash      Failed   ExitNonZero         95s",
@@ -32,30 +32,30 @@ test("a table has the columns of kubectl, as wide as they need to be", () => {
   );
 });
 
-test("wide has all columns, and no value breaks its line", () => {
-  expect(shown("wide")).toMatch(/ AGE +ATTEMPT +DURATION +MESSAGE\n.* 95s +2 +1\.5s +exit code 7:\\nno\n$/);
+test("wide has all columns, and no value breaks its line", async () => {
+  expect(await shown("wide")).toMatch(/ AGE +ATTEMPT +DURATION +MESSAGE\n.* 95s +2 +1\.5s +exit code 7:\\nno\n$/);
 });
 
-test("with all namespaces the first column is the namespace", () => {
-  expect(shown(undefined, { allNamespaces: true })).toMatch(/^NAMESPACE +NAME .*\ndefault +hello /);
+test("with all namespaces the first column is the namespace", async () => {
+  expect(await shown(undefined, { allNamespaces: true })).toMatch(/^NAMESPACE +NAME .*\ndefault +hello /);
 });
 
 const typed = { apiVersion: "kruntimes.io/v1alpha1", kind: "Run", ...run };
 
-test("data has the type of each object, and a List where a list was asked for", () => {
-  expect(JSON.parse(shown("json"))).toEqual(typed);
-  expect(JSON.parse(shown("json", { list: true }))).toEqual({
+test("data has the type of each object, and a List where a list was asked for", async () => {
+  expect(JSON.parse(await shown("json"))).toEqual(typed);
+  expect(JSON.parse(await shown("json", { list: true }))).toEqual({
     apiVersion: "v1",
     kind: "List",
     metadata: {},
     items: [typed],
   });
-  expect(shown("yaml")).toMatch(/^apiVersion: kruntimes\.io\/v1alpha1\nkind: Run\nmetadata:\n/);
-  expect(shown("name")).toBe("run.kruntimes.io/hello\n");
-  expect(shown("jsonpath={.status.phase}")).toBe("Failed");
+  expect(await shown("yaml")).toMatch(/^apiVersion: kruntimes\.io\/v1alpha1\nkind: Run\nmetadata:\n/);
+  expect(await shown("name")).toBe("run.kruntimes.io/hello\n");
+  expect(await shown("jsonpath={.status.phase}")).toBe("Failed");
 });
 
-test("a format that does not exist", () => {
+test("a format that does not exist", async () => {
   expect(() => parseFormat("jsno")).toThrow(expect.objectContaining({ advice: "Did you mean json?" }));
   expect(() => parseFormat("xml")).toThrow("there is no output format xml");
 });

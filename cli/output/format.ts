@@ -1,7 +1,7 @@
-import { stringify } from "yaml";
-import type { Column, KindEntry } from "#api/crd/kinds.ts";
+import type { Column } from "#api/crd/kinds.ts";
 import type { KubeObject } from "#api/meta.ts";
 import { apiVersionOf } from "#kube/builtin.ts";
+import type { ResourceType } from "#kube/resource.ts";
 import { age } from "#local/table/human-duration.ts";
 import { printable } from "#workflows/text.ts";
 import { suggestion } from "../closest.ts";
@@ -35,7 +35,7 @@ export function parseFormat(text: string | undefined): Format {
 }
 
 export interface ShowOptions {
-  readonly kind: KindEntry;
+  readonly resource: ResourceType<KubeObject>;
   readonly format: Format;
   /** Milliseconds since the epoch. */
   readonly now: number;
@@ -46,19 +46,17 @@ export interface ShowOptions {
 }
 
 /** The objects in the format, with the line end. */
-export function show(objects: readonly KubeObject[], options: ShowOptions): string {
-  const { format, kind } = options;
+export async function show(objects: readonly KubeObject[], options: ShowOptions): Promise<string> {
+  const { format, resource } = options;
   switch (format.as) {
     case "table":
-      return lines(table(objects, options, format.wide));
+      return lines(await table(objects, options, format.wide));
     case "name":
-      return lines(
-        objects.map(({ metadata }) => `${kind.resource.kind.toLowerCase()}.${kind.resource.group}/${metadata.name}`),
-      );
+      return lines(objects.map(({ metadata }) => `${resource.kind.toLowerCase()}.${resource.group}/${metadata.name}`));
     case "json":
       return `${JSON.stringify(data(objects, options), undefined, 2)}\n`;
     case "yaml":
-      return stringify(data(objects, options), { lineWidth: 0, aliasDuplicateObjects: false });
+      return (await import("yaml")).stringify(data(objects, options), { lineWidth: 0, aliasDuplicateObjects: false });
     case "jsonpath":
       return format.text(data(objects, options));
   }
@@ -67,19 +65,21 @@ export function show(objects: readonly KubeObject[], options: ShowOptions): stri
 const lines = (texts: readonly string[]) => texts.map((text) => `${text}\n`).join("");
 
 /** Items of lists come without their type, which is what tells people what they look at. */
-function data(objects: readonly KubeObject[], { kind, list }: ShowOptions): unknown {
-  const { resource } = kind;
+function data(objects: readonly KubeObject[], { resource, list }: ShowOptions): unknown {
   const typed = objects.map((object) => ({ apiVersion: apiVersionOf(resource), kind: resource.kind, ...object }));
   return list || typed.length !== 1 ? { apiVersion: "v1", kind: "List", metadata: {}, items: typed } : typed[0];
 }
 
 /** The columns of `kubectl get`. */
-function table(
+async function table(
   objects: readonly KubeObject[],
-  { kind, now, allNamespaces = false }: ShowOptions,
+  { resource, now, allNamespaces = false }: ShowOptions,
   wide: boolean,
-): string[] {
-  const columns = kind.columns.filter(({ priority }) => wide || priority === undefined).map(readerOf);
+): Promise<string[]> {
+  // Columns stand beside the schemas, and what describes schemas is large.
+  const { kinds } = await import("#api/crd/kinds.ts");
+  const kind = Object.values(kinds).find((entry) => entry.resource.plural === resource.plural);
+  const columns = (kind?.columns ?? []).filter(({ priority }) => wide || priority === undefined).map(readerOf);
   const headers = [...(allNamespaces ? ["NAMESPACE"] : []), "NAME", ...columns.map(({ header }) => header)];
   const rows = objects.map((object) => [
     ...(allNamespaces ? [object.metadata.namespace ?? ""] : []),

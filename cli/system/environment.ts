@@ -2,12 +2,12 @@ import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { systemDownloadFiles } from "#extension-api/client/download-files.ts";
-import { systemClock, systemRandom } from "#kube/system.ts";
+import { systemClock } from "#kube/system-clock.ts";
+import { systemRandom } from "#kube/system-random.ts";
 import type { Environment } from "../environment.ts";
 import { ask } from "./ask.ts";
 import { systemFiles } from "./input-files.ts";
 import { watchInterrupts } from "./interrupts.ts";
-import { openLogFile } from "./log-file.ts";
 import { systemMachine } from "./machine.ts";
 import { systemOutput } from "./output.ts";
 import { systemStateDirectories } from "./state-directories.ts";
@@ -24,7 +24,7 @@ export function systemEnvironment(): Environment {
     err: systemOutput(process.stderr, process.env),
     files: systemFiles,
     stateDirectories: systemStateDirectories,
-    openLogFile,
+    openLogFile: async (path, verbose) => (await import("./log-file.ts")).openLogFile(path, verbose),
     clock: systemClock,
     random: systemRandom,
     interrupted: interrupts.signal,

@@ -36,7 +36,7 @@ export function fakeEnvironment(files: InputFiles = fakeFiles({})) {
     err,
     files,
     stateDirectories: { make: never, remove: never, removeOnAbruptExit: never },
-    openLogFile: () => ({ logger: silentLogger, tail: () => [], close: () => {} }),
+    openLogFile: async () => ({ logger: silentLogger, tail: () => [], close: () => {} }),
     clock: new VirtualClock(),
     random: seededRandom(1),
     interrupted: new AbortController().signal,

@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 import { assign, setup } from "xstate";
 import { workspacePhases } from "#api/kinds/persistent-workspace.ts";
-import { runPhases } from "#api/kinds/run.ts";
-import { jobPhases, stepPhases, workflowRunPhases } from "#api/kinds/workflow-run.ts";
+import { jobPhases, stepPhases } from "#api/kinds/workflow-run.ts";
 import { reasons } from "#api/reasons.ts";
+import { runPhases } from "#api/run-phases.ts";
+import { workflowRunPhases } from "#api/workflow-phases.ts";
 import { lifecycle, lifecycles } from "../index.ts";
 import { describe, isTerminalState, UnsupportedChartError } from "./describe.ts";
 import type { TransitionMeta } from "./meta.ts";

@@ -27,6 +27,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
 export const adapters: readonly string[] = [
   "kube/system.ts",
   "kube/system-clock.ts",
+  "kube/system-random.ts",
   "kube/virtual-clock.ts",
   "kube/testing/",
   "kube/http-transport.ts",

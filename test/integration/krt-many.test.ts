@@ -1,19 +1,34 @@
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runningCluster } from "#local/state/endpoint.ts";
 import { stateLayout } from "#local/state/layout.ts";
 import { openDatabase, soon } from "#local/storage/database.ts";
 import { createSqliteStorage } from "#local/storage/sqlite-storage.ts";
-import { krt } from "./support/krt.ts";
+import { root } from "./support/krt.ts";
 import { krtHere } from "./support/krt-in-process.ts";
 
 const count = 10_000;
 
-/** Bounds that hold on a machine with much else to do; what is really measured is printed. */
-const listMs = 5000;
-const startMs = 20_000;
+/**
+ * The limits: a list, a start on what is there, the memory of the server.
+ *
+ * What is asserted is processor time, of all processes that work for the answer. They work one after the other and wait for
+ * nothing else, so on a machine with a free core a stopwatch shows no more than that. With less free it shows how busy others
+ * are, so the stopwatch counts only while a core is free.
+ */
+const listMs = 1000;
+const startMs = 3000;
 const memoryBytes = 400 * 1024 * 1024;
+
+/** The best of so many is what counts: collections of garbage and caches of the disk come as they come. */
+const tries = 3;
+
+const coreIsFree = () => (loadavg()[0] ?? 0) < availableParallelism() - 1;
 
 let directory: string;
 beforeAll(async () => {
@@ -70,28 +85,74 @@ function endedRun(name: string) {
   };
 }
 
-test("a cluster with 10,000 Runs starts, lists them, and stays small", async () => {
+/** Processor time of a process so far, in milliseconds; the kernel counts in hundredths of a second. */
+function processorMs(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+function serverPid(): number {
+  const { pid } = runningCluster(directory) ?? {};
+  if (typeof pid !== "number") throw new Error("it is not known which process serves");
+  return pid;
+}
+
+interface Cost {
+  readonly wallMs: number;
+  readonly processorMs: number;
+}
+
+const best = (costs: readonly Cost[]): Cost => ({
+  wallMs: Math.min(...costs.map(({ wallMs }) => wallMs)),
+  processorMs: Math.min(...costs.map(({ processorMs }) => processorMs)),
+});
+
+/** Runs `krt` and counts what it costs here and in the server. */
+async function list(args: readonly string[]): Promise<Cost & { readonly out: string }> {
+  const before = processorMs(serverPid());
+  const command = [process.execPath, join(root, "bin/krt.mjs"), "list", ...args, "--kubeconfig"];
   const began = performance.now();
-  const up = await krtHere("", ["local", "up", "--detach", "--state-dir", directory]);
-  const startedMs = performance.now() - began;
-  expect(up).toMatchObject({ code: 0 });
-  const kubeconfig = join(directory, "kubeconfig");
-  const times: number[] = [];
-  for (let n = 0; n < 3; n++) {
-    const { code, out, ms } = await krt(["list", "--kubeconfig", kubeconfig]);
-    expect(code).toBe(0);
-    expect(out.split("\n")).toHaveLength(count + 2);
-    times.push(ms);
-  }
-  const failed = await krt(["list", "--phase", "Failed", "--kubeconfig", kubeconfig]);
-  expect(failed.out).toBe("");
-  const memory = /^VmRSS:\s+(\d+) kB$/m.exec(await readFile(`/proc/${runningCluster(directory)?.pid}/status`, "utf8"));
-  const bytes = Number(memory?.[1]) * 1024;
-  const rounded = [...times, failed.ms].map((ms) => `${Math.round(ms)} ms`);
-  console.log(
-    `start ${Math.round(startedMs)} ms; lists ${rounded.join(", ")}; server ${Math.round(bytes / 2 ** 20)} MiB`,
+  // Only the shell tells what a process has cost that is over: in the last line.
+  const { stdout, stderr } = await promisify(execFile)(
+    "bash",
+    ["-c", 'TIMEFORMAT="%U %S"; time "$0" "$@"', ...command, join(directory, "kubeconfig")],
+    { maxBuffer: 64 * 1024 * 1024 },
   );
-  expect(startedMs).toBeLessThan(startMs);
-  expect(Math.min(...times)).toBeLessThan(listMs);
+  const wallMs = performance.now() - began;
+  const [user = Number.NaN, system = Number.NaN] = stderr.trim().split("\n").at(-1)?.split(" ").map(Number) ?? [];
+  return { out: stdout, wallMs, processorMs: (user + system) * 1000 + processorMs(serverPid()) - before };
+}
+
+test("a cluster with 10,000 Runs starts within 3 s, lists them within 1 s, and stays below 400 MiB", async () => {
+  const starts: Cost[] = [];
+  let bytes = 0;
+  const all: Cost[] = [];
+  const few: Cost[] = [];
+  for (let n = 0; n < tries; n++) {
+    const began = performance.now();
+    expect(await krtHere("", ["local", "up", "--detach", "--state-dir", directory])).toMatchObject({ code: 0 });
+    const wallMs = performance.now() - began;
+    starts.push({ wallMs, processorMs: processorMs(serverPid()) });
+    const whole = await list([]);
+    expect(whole.out.split("\n")).toHaveLength(count + 2);
+    all.push(whole);
+    const none = await list(["--phase", "Failed"]);
+    expect(none.out).toBe("");
+    few.push(none);
+    const memory = /^VmHWM:\s+(\d+) kB$/m.exec(await readFile(`/proc/${serverPid()}/status`, "utf8"));
+    bytes = Math.max(bytes, Number(memory?.[1]) * 1024);
+    expect(await krtHere("", ["local", "down", "--state-dir", directory])).toMatchObject({ code: 0 });
+  }
+  const [start, listed, filtered] = [starts, all, few].map(best) as [Cost, Cost, Cost];
+  const shown = ({ wallMs, processorMs }: Cost) => `${Math.round(wallMs)} ms (processor ${Math.round(processorMs)} ms)`;
+  console.log(
+    `start ${shown(start)}; list ${shown(listed)}, by phase ${shown(filtered)}; server ${Math.round(bytes / 2 ** 20)} MiB at most`,
+  );
+  expect(start.processorMs).toBeLessThan(startMs);
+  expect(listed.processorMs).toBeLessThan(listMs);
+  expect(filtered.processorMs).toBeLessThan(listMs);
   expect(bytes).toBeLessThan(memoryBytes);
+  if (!coreIsFree()) return;
+  expect(start.wallMs).toBeLessThan(startMs);
+  expect(listed.wallMs).toBeLessThan(listMs);
 });

@@ -1,10 +1,10 @@
 /** The embedded API server, with the definitions as they are generated, against the charts: writes that really arrive. */
 import { beforeEach, expect, describe as group, test } from "vitest";
 import { workspacePhases } from "#api/kinds/persistent-workspace.ts";
-import { runPhases } from "#api/kinds/run.ts";
-import { workflowRunPhases } from "#api/kinds/workflow-run.ts";
 import type { KubeObject } from "#api/meta.ts";
 import { persistentWorkspaces, runs, workflowRuns } from "#api/resources.ts";
+import { runPhases } from "#api/run-phases.ts";
+import { workflowRunPhases } from "#api/workflow-phases.ts";
 import { apiVersionOf } from "#kube/builtin.ts";
 import { createClient } from "#kube/client.ts";
 import { memoryTransport } from "#kube/memory.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { AnyMachineSnapshot } from "xstate";
 import { workspacePhases } from "#api/kinds/persistent-workspace.ts";
-import { runPhases } from "#api/kinds/run.ts";
-import { workflowRunPhases } from "#api/kinds/workflow-run.ts";
+import { runPhases } from "#api/run-phases.ts";
+import { workflowRunPhases } from "#api/workflow-phases.ts";
 import { compileCel } from "#local/apiserver/cel/compile.ts";
 import { CelError } from "#local/apiserver/cel/errors.ts";
 import { type CelType, int, optionalOf, string } from "#local/apiserver/cel/types.ts";

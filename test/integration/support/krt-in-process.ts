@@ -36,7 +36,7 @@ export async function krtHere(
     downloads: systemDownloadFiles,
     machine: systemMachine(resolve("bin/krt.mjs")),
     stateDirectories: systemStateDirectories,
-    openLogFile,
+    openLogFile: async (path, verbose) => openLogFile(path, verbose),
     entry: [process.execPath, resolve("bin/kruntimes.mjs")],
     connect: (choice) => systemConnect({ file: kubeconfig, ...defined(choice) }),
     ...change,

@@ -1,0 +1,8 @@
+import { randomUUID } from "node:crypto";
+import type { Random } from "#kube/ports.ts";
+
+/** Real chance. */
+export const systemRandom: Random = {
+  next: () => Math.random(),
+  uuid: () => randomUUID(),
+};
