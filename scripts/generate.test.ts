@@ -77,6 +77,6 @@ test("every page of a kind has its fields, rules and refusals", async () => {
   expect(page).toContain("| `spec.env[].valueFrom` | not supported yet |");
   expect(page).toContain("| (Attempt) | `.status.attempt` |");
   expect(files.get("docs/reference/workflow.md")).toContain(
-    "| `spec.jobs.*.steps[].if` | string | at most 8192 characters |",
+    "| `spec.jobs.*.steps[].run` | string | 1 to 262144 characters |",
   );
 });

@@ -2,7 +2,7 @@ import { parseDuration } from "#api/duration.ts";
 import type { JobSpec, StepSpec } from "#api/kinds/job.ts";
 import { checkDuration } from "#api/validation/duration.ts";
 import { invalid } from "#api/validation/rule.ts";
-import { type Condition, compileCondition } from "./expressions/compile.ts";
+import { type Condition, type ConditionResult, compileCondition } from "./expressions/compile.ts";
 import type { Scope } from "./expressions/scopes.ts";
 import { type FieldError, under } from "./field-error.ts";
 import type { Flag, RetryPlan } from "./plan.ts";
@@ -39,7 +39,7 @@ export function compileCommon(
     ...checkDuration(under(path, "timeout"), timeout),
     ...checkDuration(under(path, "retry", "backoff"), retry?.backoff),
   ];
-  const asked = condition === undefined ? undefined : compileCondition(condition, scopes.condition, under(path, "if"));
+  const asked = condition === undefined ? undefined : compileIf(condition, scopes.condition, under(path, "if"));
   if (asked?.ok === false) errors.push(...asked.errors);
   const going = compileFlag(flag, scopes, under(path, "continue-on-error"));
   errors.push(...going.errors);
@@ -56,6 +56,13 @@ export function compileCommon(
 
 /** Most jobs and steps have none of it. */
 const nothing = { common: { continueOnError: false }, errors: [] } as const;
+
+/** The text of an `if`, or `true` and `false` as YAML has them. */
+function compileIf(value: unknown, scope: Scope, path: string): ConditionResult {
+  if (typeof value === "string" || typeof value === "boolean") return compileCondition(String(value), scope, path);
+  const message = "a condition is an expression";
+  return { ok: false, errors: [invalid(path, message, "Write it as a text, e.g. if: failure().")] };
+}
 
 function compileFlag(
   value: unknown,

@@ -3,7 +3,7 @@ import { forbidden, invalid, required } from "#api/validation/rule.ts";
 import { compileCommon } from "./compile-common.ts";
 import { compileSteps, knownSteps } from "./compile-steps.ts";
 import { compileStrategy } from "./compile-strategy.ts";
-import { compileTexts } from "./compile-texts.ts";
+import { compileEnv, compileTexts } from "./compile-texts.ts";
 import { compileWith } from "./compile-with.ts";
 import { compileTemplate } from "./expressions/compile.ts";
 import type { NeededJob } from "./expressions/contexts.ts";
@@ -13,6 +13,7 @@ import type { JobGraph } from "./graph.ts";
 import type { JobPlan, StepPlan, StepsWork, Where, WorkflowWork } from "./plan.ts";
 import { checkArtifacts } from "./references.ts";
 import { runtimeName } from "./runtime-name.ts";
+import { checkUsedName } from "./used-name.ts";
 import { type Uses, useErrors } from "./uses.ts";
 
 export type Jobs = Readonly<Record<string, JobSpec>>;
@@ -49,7 +50,7 @@ export function compileJob(id: string, job: JobSpec, workflow: Workflow): Result
   const scopes = strategy === undefined ? before : jobScopes({ ...options, matrix: { keys: strategy.keys } });
 
   const { common, errors: commonErrors } = compileCommon(job, { condition: scopes.condition, rest: scopes.head }, path);
-  const { texts: env, errors: envErrors } = compileTexts(job.env, scopes.head, under(path, "env"));
+  const { env, errors: envErrors } = compileEnv(job.env, () => scopes.head, under(path, "env"));
   const { plan: work, errors: workErrors } = compileJobWork(id, job, path, scopes, workflow);
   const { texts: outputs, errors: outputErrors } = compileTexts(job.outputs, scopes.outputs, under(path, "outputs"));
   const plan: JobPlan = {
@@ -156,6 +157,10 @@ function compileWorkflowWork(
   for (const [field, advice] of Object.entries(foreign)) {
     if (job[field as keyof typeof foreign] === undefined) continue;
     errors.push(forbidden(under(path, field), `a job with uses has no ${field}`, advice));
+  }
+  const wrong = checkUsedName("Workflow", name, under(path, "uses"));
+  if (wrong.length > 0) {
+    return { plan: { kind: "workflow", workflow: name, with: new Map() }, errors: [...errors, ...wrong] };
   }
   const used = uses.workflow(name);
   errors.push(...useErrors(used, under(path, "uses")));

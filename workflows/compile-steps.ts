@@ -1,11 +1,10 @@
 import type { StepSpec } from "#api/kinds/job.ts";
 import { invalid } from "#api/validation/rule.ts";
 import { compileCommon } from "./compile-common.ts";
-import { compileTexts } from "./compile-texts.ts";
+import { compileEnv } from "./compile-texts.ts";
 import { compileWork } from "./compile-work.ts";
-import type { Template } from "./expressions/compile.ts";
 import type { KnownStep } from "./expressions/contexts.ts";
-import type { JobScopes, Scope } from "./expressions/scopes.ts";
+import type { JobScopes } from "./expressions/scopes.ts";
 import { type FieldError, under } from "./field-error.ts";
 import { checkIdentifiers } from "./identifiers.ts";
 import type { StepPlan } from "./plan.ts";
@@ -44,20 +43,13 @@ export function compileSteps(
     const scopes = around.scopes(index, Object.keys(spec.env ?? {}));
     const { common, errors: faults } = compileCommon(spec, scopes, at);
     errors.push(...faults);
-    const { env, errors: envFaults } = spec.env === undefined ? noEnv : compileStepEnv(spec.env, scopes.env, at);
+    const { env, errors: envFaults } = compileEnv(spec.env, () => scopes.env, under(at, "env"));
     errors.push(...envFaults);
     const { work, errors: workFaults } = compileWork(spec, scopes, at, around);
     errors.push(...workFaults);
     return { name: spec.name, index, path: at, ...common, env, artifacts: [], work };
   });
   return { steps, errors };
-}
-
-const noEnv = { env: new Map<string, Template>(), errors: [] };
-
-function compileStepEnv(spec: NonNullable<StepSpec["env"]>, scope: Scope, step: string) {
-  const { texts, errors } = compileTexts(spec, scope, under(step, "env"));
-  return { env: texts, errors };
 }
 
 /** The steps as later expressions see them. */

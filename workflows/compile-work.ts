@@ -9,6 +9,7 @@ import { type FieldError, listOf, under } from "./field-error.ts";
 import type { ActionPlan, ActionWork, GateWork, ScriptWork, Shell, StepPlan } from "./plan.ts";
 import { compileScript } from "./script/compile-script.ts";
 import { type Language, languageOf } from "./script/language.ts";
+import { checkUsedName } from "./used-name.ts";
 import { type Uses, useErrors } from "./uses.ts";
 
 type Result<Work = StepPlan["work"]> = { readonly work: Work; readonly errors: readonly FieldError[] };
@@ -81,6 +82,10 @@ function compileRun(
     const advice = `Write ${listOf(shells)}, or begin the script with a #! line for another program.`;
     errors.push(invalid(under(step, "shell"), `there is no shell "${shell}"`, advice));
   }
+  if (shell !== undefined && text.startsWith("#!")) {
+    const advice = "Leave shell out, or the line.";
+    errors.push(invalid(under(step, "shell"), "the script names its program itself, in its first line", advice));
+  }
   const shellPart = known === undefined ? {} : { shell: known };
   // Most scripts have no expression: then nobody needs to know what they may refer to.
   if (!text.includes("${{")) return { work: { kind: "run", run: { text, expressions: [] }, ...shellPart }, errors };
@@ -97,6 +102,8 @@ function compileRun(
 const emptyAction: ActionPlan = { steps: [], env: new Map(), inputs: new Map(), outputs: new Map() };
 
 function compileUse(spec: StepSpec, action: string, scope: Scope, path: string, uses: Uses): Result<ActionWork> {
+  const wrong = checkUsedName("Action", action, under(path, "uses"));
+  if (wrong.length > 0) return { work: { kind: "action", action, plan: emptyAction, with: new Map() }, errors: wrong };
   const used = uses.action(action);
   const plan = used.kind === "plan" ? used.plan : emptyAction;
   const inputs = used.kind === "plan" ? plan.inputs : undefined;

@@ -1,7 +1,7 @@
 import type { WorkflowSpec } from "#api/kinds/workflow.ts";
 import { invalid, tooLong } from "#api/validation/rule.ts";
 import { compileJob, type Jobs, neededJob } from "./compile-job.ts";
-import { compileOutputs, compileTexts } from "./compile-texts.ts";
+import { compileEnv, compileOutputs } from "./compile-texts.ts";
 import type { Template } from "./expressions/compile.ts";
 import { limits } from "./expressions/limits.ts";
 import { workflowScopes } from "./expressions/scopes.ts";
@@ -53,7 +53,7 @@ function compile(spec: Spec, where: Where, uses: Uses): Compiled<WorkflowPlan> {
     inputNames,
     Object.entries(spec.jobs).map(([id, job]) => neededJob(id, job, uses)),
   );
-  const { texts: env, errors: envErrors } = compileTexts(spec.env, scopes.env, under(where.path, "env"));
+  const { env, errors: envErrors } = compileEnv(spec.env, () => scopes.env, under(where.path, "env"));
   const errors = [...inputErrors, ...envErrors, ...idErrors, ...graphErrors];
   const jobs: Jobs = spec.jobs;
   const around = { jobs, graph, inputs: inputNames, variables: [...env.keys()], uses, where };
@@ -65,7 +65,11 @@ function compile(spec: Spec, where: Where, uses: Uses): Compiled<WorkflowPlan> {
     errors.push(...faults);
     plans.set(id, plan);
   }
-  const { outputs, errors: outputErrors } = compileOutputs(spec.outputs, scopes.outputs, under(where.path, "outputs"));
+  const { texts: outputs, errors: outputErrors } = compileOutputs(
+    spec.outputs,
+    scopes.outputs,
+    under(where.path, "outputs"),
+  );
   errors.push(...outputErrors);
   const count = [...plans.values()].reduce((sum, plan) => sum + expressionsOf(plan), 0);
   if (count > limits.expressionsInWorkflow) {

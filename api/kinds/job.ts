@@ -1,15 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import {
-  AnyValue,
-  AtomicList,
-  Duration,
-  Enum,
-  LabelName,
-  ListMap,
-  MapOf,
-  ObjectName,
-  RelativePath,
-} from "../schema.ts";
+import { AnyValue, AtomicList, Duration, Enum, ListMap, MapOf, RelativePath } from "../schema.ts";
 
 /** Ids of jobs and names of steps. */
 export const identifierPattern = "^[A-Za-z]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?$";
@@ -18,10 +8,13 @@ export const identifierPattern = "^[A-Za-z]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?$";
 const foreign = () => Type.Optional(AnyValue({ description: "Not supported; refused at creation." }));
 
 const Expression = (description: string, maxLength = 8192) => Type.String({ description, maxLength });
+/** Values may be numbers and truth values, as people write them: `PORT: 8080`. */
 const Env = () =>
   Type.Optional(
-    MapOf(Type.String({ maxLength: 32768 }), { description: "Environment variables.", maxProperties: 256 }),
+    MapOf(AnyValue(), { description: "Environment variables; texts, numbers, true or false.", maxProperties: 256 }),
   );
+/** `if: false` is no text. */
+const Condition = () => Type.Optional(AnyValue({ description: "Runs only if this expression holds." }));
 const With = () => Type.Optional(MapOf(AnyValue(), { description: "Inputs of what `uses` names.", maxProperties: 64 }));
 
 const Retry = () =>
@@ -38,7 +31,7 @@ const Retry = () =>
 export const StepSpec = Type.Object(
   {
     name: Type.String({ description: "Name of the step in its job.", maxLength: 63, pattern: identifierPattern }),
-    if: Type.Optional(Expression("Runs only if this expression holds.")),
+    if: Condition(),
     env: Env(),
     timeout: Type.Optional(Duration("Longest time of the step.")),
     "continue-on-error": Type.Optional(AnyValue({ description: "A failure of this step is no failure of the job." })),
@@ -58,7 +51,8 @@ export const StepSpec = Type.Object(
     ),
     run: Type.Optional(Type.String({ description: "Script to run.", minLength: 1, maxLength: 262144 })),
     shell: Type.Optional(Type.String({ description: "Shell of `run`.", maxLength: 63 })),
-    uses: Type.Optional(ObjectName("Action to run.")),
+    // Checked by admission, which can tell what to write instead of an action of GitHub.
+    uses: Type.Optional(Type.String({ description: "Action to run.", minLength: 1, maxLength: 253 })),
     with: With(),
     suspend: Type.Optional(
       Type.Object(
@@ -98,11 +92,13 @@ export type StepSpec = Static<typeof StepSpec>;
 
 export const JobSpec = Type.Object(
   {
-    "runs-on": Type.Optional(LabelName("Runtime that runs the steps.")),
+    "runs-on": Type.Optional(
+      Type.String({ description: "Runtime that runs the steps; may have expressions.", minLength: 1, maxLength: 1024 }),
+    ),
     needs: Type.Optional(
       AtomicList(Type.String({ maxLength: 63 }), { description: "Jobs that must succeed first.", maxItems: 64 }),
     ),
-    if: Type.Optional(Expression("Runs only if this expression holds.")),
+    if: Condition(),
     env: Env(),
     outputs: Type.Optional(
       MapOf(Expression("Expression over the steps."), { description: "Values for other jobs.", maxProperties: 64 }),
@@ -123,7 +119,9 @@ export const JobSpec = Type.Object(
     steps: Type.Optional(
       ListMap(StepSpec, ["name"], { description: "Steps, one after the other.", minItems: 1, maxItems: 128 }),
     ),
-    uses: Type.Optional(ObjectName("Reusable Workflow that is the job.")),
+    uses: Type.Optional(
+      Type.String({ description: "Reusable Workflow that is the job.", minLength: 1, maxLength: 253 }),
+    ),
     with: With(),
     name: foreign(),
     container: foreign(),
@@ -158,6 +156,7 @@ export const Inputs = () =>
           AtomicList(Type.String({ maxLength: 8192 }), { description: "Values of a choice.", maxItems: 64 }),
         ),
         description: Type.Optional(Type.String({ description: "Meaning.", maxLength: 1024 })),
+        deprecationMessage: foreign(),
       }),
       { description: "Inputs.", maxProperties: 64 },
     ),

@@ -13,6 +13,7 @@ export const WorkflowSpec = Type.Object(
     // The key `on` as YAML 1.1 reads it, and with it kubectl.
     true: foreign(),
     name: foreign(),
+    description: foreign(),
     "run-name": foreign(),
     permissions: foreign(),
     concurrency: foreign(),
@@ -30,6 +31,8 @@ export const ActionSpec = Type.Object(
     steps: ListMap(StepSpec, ["name"], { description: "Steps; each has `run`.", minItems: 1, maxItems: 128 }),
     runs: foreign(),
     name: foreign(),
+    author: foreign(),
+    description: foreign(),
     branding: foreign(),
   },
   { description: "Steps that jobs use by name." },

@@ -68,6 +68,7 @@ const workflowForeign: Advice = {
   // kubectl reads YAML 1.1, where the key `on` is the truth value.
   true: `YAML reads the key \`on\` as true. ${trigger}`,
   name: "Use metadata.name.",
+  description: "Use an annotation, or a comment.",
   "run-name": "Use metadata.name of the WorkflowRun.",
   permissions: "Leave it out: a Run holds no identity that could have permissions.",
   concurrency: "Leave it out: create the next WorkflowRun when the last one has ended.",
@@ -81,9 +82,13 @@ const jobEntries = (kind: Kind): Unsupported[] => [
   ...entries(kind, "spec.jobs.*.steps.*", never, stepForeign),
 ];
 
+const inputEntries = (kind: Kind): Unsupported[] =>
+  entries(kind, "spec.inputs.*", never, { deprecationMessage: "Say it in description." });
+
 export const workflowEntries: readonly Unsupported[] = [
   ...entries("Workflow", "spec", notYet, workflowLater),
   ...entries("Workflow", "spec", never, workflowForeign),
+  ...inputEntries("Workflow"),
   ...jobEntries("Workflow"),
 ];
 
@@ -106,8 +111,11 @@ export const actionEntries: readonly Unsupported[] = [
   ...entries("Action", "spec", never, {
     runs: "Write the steps into spec.steps.",
     name: "Use metadata.name.",
+    author: "Use an annotation, or a comment.",
+    description: "Use an annotation, or a comment.",
     branding: "Leave it out.",
   }),
+  ...inputEntries("Action"),
   ...entries("Action", "spec.steps.*", notYet, {
     if: stepLater.if,
     env: variables,
