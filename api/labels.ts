@@ -26,6 +26,10 @@ export const labels = {
 } as const;
 
 export const annotations = {
+  /** On a WorkflowAction: who created it, in full; the label of the same name is cut to what a label holds. */
+  creator: "workflows.kruntimes.io/creator",
+  /** On a WorkflowRun: who created the action that was applied last, in full. */
+  actor: "workflows.kruntimes.io/actor",
   /** On a Runtime Pod: its logical capacity as JSON, e.g. `{"runs":2}`. */
   capacity: "kruntimes.io/capacity",
   /** On a Runtime Pod that takes no new work: since when (RFC 3339). */

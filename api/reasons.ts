@@ -137,6 +137,7 @@ const workflow = {
 } as const;
 
 const action = {
+  ActionApplied: ["The WorkflowRun is as it was asked for.", "Nothing."],
   WorkflowCompleted: ["The run has ended already.", "Nothing can be changed; use Retry or start it again."],
   WorkflowNotCompleted: ["The run has not ended.", "Wait for its end, or Stop it first."],
   NothingToResume: [

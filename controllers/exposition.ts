@@ -1,10 +1,11 @@
 import type { Controller } from "#kube/controller.ts";
 import type { Metric, Sample } from "#kube/process/metrics.ts";
+import type { Tally } from "./tally.ts";
 
 const prefix = "kruntimes_controller_";
 
-/** What a scrape shows of controllers: each by its name. */
-export function controllerExposition(controllers: readonly Controller[]): Metric[] {
+/** What a scrape shows of controllers: each by its name, and what they counted together. */
+export function controllerExposition(controllers: readonly Controller[], tally: Tally): Metric[] {
   const seen = controllers.map((controller) => ({ controller: controller.name, ...controller.metrics() }));
   const each = (value: (one: (typeof seen)[number]) => number): Sample[] =>
     seen.map((one) => ({ labels: { controller: one.controller }, value: value(one) }));
@@ -37,6 +38,7 @@ export function controllerExposition(controllers: readonly Controller[]): Metric
       "Keys whose time has not come.",
       each(({ queue }) => queue.delayed),
     ),
+    ...tally.metrics(prefix),
   ];
 }
 

@@ -18,6 +18,7 @@ test("what is not said has a default", () => {
       },
     },
     workspaceTtlSeconds: 3600,
+    actionTtlSeconds: 86_400,
   });
 });
 
@@ -29,8 +30,9 @@ test("everything can be said", () => {
     '--agent-resources={"limits":{"cpu":"1"}}',
     "--workspace-ttl=90s",
     "--artifact-sweep-interval=10m",
+    "--action-ttl=2h",
   ];
-  const { pool, workspaceTtlSeconds } = parseFlags(args, env);
+  const { pool, workspaceTtlSeconds, actionTtlSeconds } = parseFlags(args, env);
   expect(pool.sweepIntervalMs).toBe(600_000);
   expect(pool.cluster).toEqual({
     imagePullPolicy: "Never",
@@ -39,6 +41,7 @@ test("everything can be said", () => {
     agentResources: { limits: { cpu: "1" } },
   });
   expect(workspaceTtlSeconds).toBe(90);
+  expect(actionTtlSeconds).toBe(7200);
 });
 
 test.each([

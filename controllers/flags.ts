@@ -20,6 +20,8 @@ export interface ControllerFlags {
   };
   /** TTL that the workspace of a job gets when the job is over, in seconds. */
   readonly workspaceTtlSeconds: number;
+  /** How long a WorkflowAction is kept after it was answered, in seconds. */
+  readonly actionTtlSeconds: number;
 }
 
 const component = "controller";
@@ -41,6 +43,7 @@ export function parseFlags(
     "agent-resources",
     "workspace-ttl",
     "artifact-sweep-interval",
+    "action-ttl",
   ] as const;
   const values = parseStrings(component, names, args);
   const pullPolicy = values["image-pull-policy"];
@@ -59,7 +62,8 @@ export function parseFlags(
         agentResources: resources("agent-resources", values["agent-resources"]),
       },
     },
-    workspaceTtlSeconds: Math.ceil(milliseconds("workspace-ttl", values["workspace-ttl"] ?? "1h") / 1000),
+    workspaceTtlSeconds: seconds("workspace-ttl", values["workspace-ttl"] ?? "1h"),
+    actionTtlSeconds: seconds("action-ttl", values["action-ttl"] ?? "24h"),
   };
 }
 
@@ -91,3 +95,5 @@ function milliseconds(name: string, text: string): number {
   if (ms === undefined) throw new UsageError(component, `--${name}=${text} is no duration; write 30m or 1h`);
   return ms;
 }
+
+const seconds = (name: string, text: string): number => Math.ceil(milliseconds(name, text) / 1000);

@@ -4,12 +4,14 @@ import { createPersistentWorkspace } from "./persistent-workspace/index.ts";
 import { createRunRecovery } from "./run-recovery/index.ts";
 import { createRuntimePool, type PoolSettings } from "./runtime-pool/index.ts";
 import { createRunTtl, createWorkflowRunTtl } from "./ttl/index.ts";
+import { type ActionSettings, createWorkflowActionController } from "./workflow-action/index.ts";
 import { createWorkflowRunController, type WorkflowSettings } from "./workflow-run/index.ts";
 import { createWorkflowTemplate } from "./workflow-template/index.ts";
 
 export interface ControllerSettings {
   readonly pool: PoolSettings;
   readonly workflow: WorkflowSettings;
+  readonly actions: ActionSettings;
 }
 
 export interface Controllers {
@@ -28,6 +30,7 @@ export function createControllers(deps: ControllerDeps, settings: ControllerSett
     createRunRecovery(deps, informers),
     createPersistentWorkspace(deps, informers),
     createWorkflowRunController(deps, informers, settings.workflow),
+    createWorkflowActionController(deps, informers, settings.actions),
     createWorkflowTemplate(deps, informers),
     createRunTtl(deps, informers),
     createWorkflowRunTtl(deps, informers),

@@ -2,15 +2,25 @@ import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
 import type { Run } from "#api/kinds/run.ts";
 import type { Runtime } from "#api/kinds/runtime.ts";
 import type { Action, Workflow } from "#api/kinds/workflow.ts";
+import type { WorkflowAction } from "#api/kinds/workflow-action.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import { labels } from "#api/labels.ts";
 import type { KubeObject } from "#api/meta.ts";
-import { actions, persistentWorkspaces, runs, runtimes, workflowRuns, workflows } from "#api/resources.ts";
+import {
+  actions,
+  persistentWorkspaces,
+  runs,
+  runtimes,
+  workflowActions,
+  workflowRuns,
+  workflows,
+} from "#api/resources.ts";
 import { isTerminal } from "#api/runs.ts";
 import { type Pod, pods, type ReplicaSet, replicaSets } from "#kube/builtin.ts";
 import { createInformer, type Informer } from "#kube/informer.ts";
 import type { Clock, Logger, Random, Recorder } from "#kube/ports.ts";
 import type { Client } from "#kube/resource.ts";
+import type { Tally } from "./tally.ts";
 
 export interface ControllerDeps {
   readonly client: Client;
@@ -19,6 +29,8 @@ export interface ControllerDeps {
   readonly logger: Logger;
   /** Told what users should see beside the objects; absent where nobody looks at Events. */
   readonly recorder?: Recorder;
+  /** Counts what metrics show; absent where nobody scrapes. */
+  readonly tally?: Tally;
 }
 
 /** The caches that the controllers of one process share. Values of indexes are `namespace/name`, owners are UIDs. */
@@ -29,6 +41,7 @@ export interface Informers {
   readonly workspaces: Informer<PersistentWorkspace, "pod" | "owner" | "runtime">;
   readonly workflowRuns: Informer<WorkflowRun, "owner" | "workflow">;
   readonly workflows: Informer<Workflow>;
+  readonly workflowActions: Informer<WorkflowAction, "target">;
   readonly actions: Informer<Action>;
   readonly pods: Informer<Pod, "runtime" | "owner">;
   readonly replicaSets: Informer<ReplicaSet, "owner">;
@@ -69,6 +82,10 @@ export function createInformers(deps: ControllerDeps): Informers {
       indexes: { owner: controllerOf, workflow: (run) => inNamespace(run, run.spec.workflowRef?.name) },
     }),
     workflows: createInformer(client, workflows, deps),
+    workflowActions: createInformer(client, workflowActions, {
+      ...deps,
+      indexes: { target: (action) => inNamespace(action, action.spec.workflowRef.name) },
+    }),
     actions: createInformer(client, actions, deps),
     pods: createInformer(client, pods, {
       ...ofPools,

@@ -5,6 +5,7 @@ import { createLogger, systemClock, systemRandom } from "#kube/system.ts";
 import { controllerExposition } from "./exposition.ts";
 import { parseFlags } from "./flags.ts";
 import { createControllers } from "./index.ts";
+import { createTally } from "./tally.ts";
 
 /** `kruntimes controller`: everything between the objects that users write and the Pods that run them. */
 export async function main(args: readonly string[]): Promise<void> {
@@ -21,11 +22,16 @@ export async function main(args: readonly string[]): Promise<void> {
     async work({ signal, started, showMetrics, ...deps }) {
       // Its UID stands for the cluster: it marks the artifacts of the cluster in a store that others may share.
       const system = await deps.client.of(namespaces).get({ name: "kube-system" }, signal);
-      const controllers = createControllers(deps, {
-        pool: { ...flags.pool, clusterUid: system.metadata.uid ?? "" },
-        workflow: { workspaceTtlSeconds: flags.workspaceTtlSeconds },
-      });
-      showMetrics(() => controllerExposition(controllers.all));
+      const tally = createTally();
+      const controllers = createControllers(
+        { ...deps, tally },
+        {
+          pool: { ...flags.pool, clusterUid: system.metadata.uid ?? "" },
+          workflow: { workspaceTtlSeconds: flags.workspaceTtlSeconds },
+          actions: { ttlSeconds: flags.actionTtlSeconds },
+        },
+      );
+      showMetrics(() => controllerExposition(controllers.all, tally));
       try {
         await controllers.start(signal);
       } catch (error) {

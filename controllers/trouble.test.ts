@@ -3,7 +3,7 @@ import type { PersistentWorkspaceStatus } from "#api/kinds/persistent-workspace.
 import type { RunStatus } from "#api/kinds/run.ts";
 import type { WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
 import { runs } from "#api/resources.ts";
-import { runTrouble, tellTrouble, workflowTrouble, workspaceTrouble } from "./trouble.ts";
+import { runTrouble, tellTrouble, workflowEnd, workspaceTrouble } from "./trouble.ts";
 
 const running: RunStatus = { phase: "Running", attempt: 1, assignedPod: "p" };
 
@@ -31,13 +31,21 @@ test("a workspace is told lost once", () => {
   expect(workspaceTrouble(undefined, bound)).toBeUndefined();
 });
 
-test("a workflow is told failed once, unless somebody asked it to end", () => {
-  const going = { phase: "Running" } as WorkflowRunStatus;
-  const failed = { phase: "Failed", reason: "JobFailed", message: "job a failed" } as WorkflowRunStatus;
-  expect(workflowTrouble(going, failed)).toEqual({ reason: "JobFailed", message: "job a failed" });
-  expect(workflowTrouble(failed, failed)).toBeUndefined();
-  expect(workflowTrouble(going, { ...failed, reason: "Stopped" })).toBeUndefined();
-  expect(workflowTrouble(going, { phase: "Succeeded" } as WorkflowRunStatus)).toBeUndefined();
+const going = { phase: "Running" } as WorkflowRunStatus;
+const ended = (phase: "Succeeded" | "Failed", reason?: string) =>
+  ({ phase, reason, message: "why" }) as WorkflowRunStatus;
+
+test.each<[string, WorkflowRunStatus, WorkflowRunStatus, string | undefined]>([
+  ["a failure is a warning", going, ended("Failed", "JobFailed"), "Warning JobFailed"],
+  ["a run out of time is a warning", going, ended("Failed", "TimedOut"), "Warning TimedOut"],
+  ["what was stopped is no warning, and no success", going, ended("Failed", "Stopped"), "Normal Stopped"],
+  ["what was terminated, neither", going, ended("Failed", "Terminated"), "Normal Terminated"],
+  ["a success", going, ended("Succeeded"), "Normal RunCompleted"],
+  ["nothing twice", ended("Failed", "JobFailed"), ended("Failed", "JobFailed"), undefined],
+  ["nothing before the end", going, going, undefined],
+])("the end of a workflow: %s", (_, old, status, want) => {
+  const said = workflowEnd(old, status);
+  expect(said && `${said.type} ${said.reason}`).toBe(want);
 });
 
 test("trouble becomes a Warning about the object; none becomes nothing", () => {

@@ -3,6 +3,7 @@ import type { PersistentWorkspaceStatus } from "#api/kinds/persistent-workspace.
 import type { RunStatus } from "#api/kinds/run.ts";
 import type { WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
 import type { Condition, KubeObject } from "#api/meta.ts";
+import { hasEnded } from "#api/workflow-phases.ts";
 import { apiVersionOf } from "#kube/builtin.ts";
 import type { Recorder } from "#kube/ports.ts";
 import type { ResourceType } from "#kube/resource.ts";
@@ -11,6 +12,11 @@ import type { ResourceType } from "#kube/resource.ts";
 export interface Trouble {
   readonly reason: string;
   readonly message: string;
+}
+
+/** An Event. */
+export interface Said extends Trouble {
+  readonly type: "Normal" | "Warning";
 }
 
 /** A Run was taken from its Pod, or ended because its Pod or its Runtime went. */
@@ -42,24 +48,35 @@ export function workspaceTrouble(
   };
 }
 
-/** Ends that a user asked for are no trouble. */
+/** Ends that a user asked for are no trouble, and no success either. */
 const asked: ReadonlySet<string | undefined> = new Set(["Stopped", "Terminated"]);
 
-/** A workflow has failed. */
-export function workflowTrouble(old: WorkflowRunStatus | undefined, status: WorkflowRunStatus): Trouble | undefined {
-  if (status.phase !== "Failed" || old?.phase === "Failed" || asked.has(status.reason)) return undefined;
-  return { reason: status.reason ?? "Failed", message: status.message ?? "the workflow failed" };
+/** What is said of a workflow when it ends: one Event, whose reason is how. */
+export function workflowEnd(old: WorkflowRunStatus | undefined, status: WorkflowRunStatus): Said | undefined {
+  if (!hasEnded(status.phase) || old?.phase === status.phase) return undefined;
+  if (status.phase === "Succeeded") return { type: "Normal", reason: "RunCompleted", message: "all jobs ended well" };
+  const type = asked.has(status.reason) ? "Normal" : "Warning";
+  return { type, reason: status.reason ?? "Failed", message: status.message ?? "the workflow failed" };
 }
 
 /** Emits trouble, if there is any, about an object whose status was just written. */
 export function tellTrouble<T extends KubeObject>(
   recorder: Recorder | undefined,
   resource: ResourceType<T>,
-  { metadata: { name, namespace, uid } }: T,
+  object: T,
   trouble: Trouble | undefined,
 ): void {
-  if (recorder === undefined || trouble === undefined) return;
+  if (trouble !== undefined) tell(recorder, resource, object, { type: "Warning", ...trouble });
+}
+
+/** Emits an Event about an object. */
+export function tell<T extends KubeObject>(
+  recorder: Recorder | undefined,
+  resource: ResourceType<T>,
+  { metadata: { name, namespace, uid } }: T,
+  { type, reason, message }: Said,
+): void {
   const about = { apiVersion: apiVersionOf(resource), kind: resource.kind, name };
   const place = { ...(namespace === undefined ? {} : { namespace }), ...(uid === undefined ? {} : { uid }) };
-  recorder.event({ ...about, ...place }, "Warning", trouble.reason, trouble.message);
+  recorder?.event({ ...about, ...place }, type, reason, message);
 }

@@ -59,6 +59,9 @@ export interface Cluster {
 /** TTL of the workspace of a job that is over: long enough to look at the files. */
 const workspaceTtlSeconds = 3600;
 
+/** How long answered WorkflowActions stay to be looked at. */
+const actionTtlSeconds = 86_400;
+
 /** Image of the platform in Pod templates; nothing is pulled here. */
 const platformImage = "kruntimes:local";
 
@@ -122,6 +125,7 @@ async function start(options: ClusterOptions, state: ClusterState): Promise<Clus
     {
       pool: { image: platformImage, clusterUid: system.metadata.uid ?? "" },
       workflow: { workspaceTtlSeconds },
+      actions: { ttlSeconds: actionTtlSeconds },
     },
   );
   const replicaSets = createReplicaSetController(deps);

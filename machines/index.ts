@@ -12,12 +12,13 @@ import {
 } from "./persistent-workspace.ts";
 import { restoreRun, runMachine, runStatus } from "./run.ts";
 import { newStep, restoreStep, stepMachine, stepStatus } from "./step.ts";
+import { restoreWorkflowAction, workflowActionMachine, workflowActionStatus } from "./workflow-action.ts";
 import { restoreWorkflowRun, workflowRunMachine, workflowRunStatus } from "./workflow-run.ts";
 
 /** How the state of a chart is stored. */
 export interface Persistence {
   /** Kind whose status holds it. */
-  readonly kind: "Run" | "PersistentWorkspace" | "WorkflowRun";
+  readonly kind: "Run" | "PersistentWorkspace" | "WorkflowRun" | "WorkflowAction";
   /** Where in `status` of that kind; empty when it is the status itself. */
   readonly path: string;
   restore(status: unknown): AnyMachineSnapshot;
@@ -69,6 +70,17 @@ export const lifecycles: readonly Lifecycle[] = [
     machine: stepMachine,
     initial: () => restoreStep(newStep("step")),
     persistence: { kind: "WorkflowRun", path: "jobs.*.steps[]", restore: restoreStep, toStatus: stepStatus },
+  },
+  {
+    name: "workflow-action",
+    machine: workflowActionMachine,
+    initial: () => restoreWorkflowAction(undefined),
+    persistence: {
+      kind: "WorkflowAction",
+      path: "",
+      restore: restoreWorkflowAction,
+      toStatus: workflowActionStatus,
+    },
   },
 ];
 

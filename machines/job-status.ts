@@ -14,7 +14,7 @@ import { cannotStartReasons, type SkipReason, skipReasons } from "./step-status.
 export type JobFields = Omit<JobStatus, "phase">;
 
 /** Why a job is asked to end. */
-export const cancelReasons = ["TimedOut"] as const satisfies readonly Reason[];
+export const cancelReasons = ["TimedOut", "Stopped", "Terminated"] as const satisfies readonly Reason[];
 export type CancelReason = (typeof cancelReasons)[number];
 
 /** Why a job never runs. */

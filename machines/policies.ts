@@ -48,6 +48,7 @@ export function admissionPolicies(identities: Identities): readonly AdmissionPol
     statusPolicy("Run", "runs", identities, runFences),
     statusPolicy("PersistentWorkspace", "persistentworkspaces", identities, []),
     statusPolicy("WorkflowRun", "workflowruns", identities, []),
+    statusPolicy("WorkflowAction", "workflowactions", identities, []),
     workspacePolicy(identities),
   ];
 }

@@ -4,10 +4,7 @@ import { describe } from "./lib/describe.ts";
 import { transitionRule } from "./lib/transition-rules.ts";
 import { released } from "./released.ts";
 
-/**
- * The rule on `status` of each kind whose phase is the state of a chart. WorkflowAction has none: its chart does not
- * exist yet, so its status is not served.
- */
+/** The rule on `status` of each kind whose phase is the state of a chart. */
 export function statusRules(): Readonly<Record<Persistence["kind"], CelRule>> {
   const rule = (kind: Persistence["kind"]): CelRule => {
     const chart = lifecycles.find(({ persistence }) => persistence?.kind === kind && persistence.path === "");
@@ -18,5 +15,6 @@ export function statusRules(): Readonly<Record<Persistence["kind"], CelRule>> {
     Run: rule("Run"),
     PersistentWorkspace: rule("PersistentWorkspace"),
     WorkflowRun: rule("WorkflowRun"),
+    WorkflowAction: rule("WorkflowAction"),
   };
 }

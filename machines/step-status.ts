@@ -23,6 +23,8 @@ export const skipReasons = [
   "NeedsNotSucceeded",
   "WorkspaceLost",
   "TimedOut",
+  "Stopped",
+  "Terminated",
   "NameCollision",
   "ChildRefused",
   ...cannotStartReasons,

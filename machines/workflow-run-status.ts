@@ -1,7 +1,7 @@
 /** What each move of a WorkflowRun writes: pure functions from the fields before to the fields after. */
 import { type ConditionState, findCondition, setCondition } from "#api/conditions.ts";
 import { jsonEqual } from "#api/json.ts";
-import type { JobStatus, WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
+import type { AppliedAction, JobStatus, WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
 import type { Condition } from "#api/meta.ts";
 import type { Reason } from "#api/reasons.ts";
 import { parseTime, timestamp } from "#api/time.ts";
@@ -80,8 +80,48 @@ export function failByJob(fields: WorkflowRunFields, now: number): WorkflowRunFi
 }
 
 /** Asked to end: says why while it does. */
-export function stop(fields: WorkflowRunFields, { message }: { message: string }): WorkflowRunFields {
-  return { ...fields, reason: "TimedOut" satisfies CancelReason, message: clip(message) };
+export function stop(
+  fields: WorkflowRunFields,
+  { reason, message }: { reason: CancelReason; message: string },
+): WorkflowRunFields {
+  return { ...fields, reason, message: clip(message) };
+}
+
+/** How a run can be asked to end, and what it says of itself then. */
+const shutdownReasons = { Stop: "Stopped", Terminate: "Terminated" } as const;
+export type Shutdown = keyof typeof shutdownReasons;
+
+/** Asked to end by somebody. What stands there already is not taken back: a run that is out of time stays that. */
+export function shutDown(fields: WorkflowRunFields, shutdown: Shutdown, message: string): WorkflowRunFields {
+  const marked = { ...fields, shutdown };
+  if (fields.reason === "TimedOut" && shutdown === "Stop") return marked;
+  return stop(marked, { reason: shutdownReasons[shutdown], message });
+}
+
+/** Asked to end when there is nothing to wait for. */
+export function shutDownNow(
+  fields: WorkflowRunFields,
+  shutdown: Shutdown,
+  { message, now }: { message: string; now: number },
+): WorkflowRunFields {
+  return fail({ ...fields, shutdown }, { reason: shutdownReasons[shutdown], message, now });
+}
+
+/** Writes down what was made of actions, before they are told. */
+export function record(fields: WorkflowRunFields, records: readonly AppliedAction[]): WorkflowRunFields {
+  return { ...fields, appliedActions: [...(fields.appliedActions ?? []), ...records] };
+}
+
+/** Whether {@link forgetActions} would forget any. */
+export function knowsAny(fields: WorkflowRunFields, uids: readonly string[]): boolean {
+  return fields.appliedActions?.some(({ uid }) => uids.includes(uid)) ?? false;
+}
+
+/** Forgets actions that have been told, or are gone. */
+export function forgetActions(fields: WorkflowRunFields, uids: readonly string[]): WorkflowRunFields {
+  const { appliedActions = [], ...rest } = fields;
+  const left = appliedActions.filter(({ uid }) => !uids.includes(uid));
+  return left.length === 0 ? rest : { ...rest, appliedActions: left };
 }
 
 /** Ended as asked: the reason is the one that stands there since. */

@@ -1,5 +1,5 @@
 import { assign, emit, type SnapshotFrom, setup } from "xstate";
-import type { JobStatus, WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
+import type { AppliedAction, JobStatus, WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
 import { isActive, sumOfJobs } from "./derive.ts";
 import { cancelReasons } from "./job-status.ts";
 import type { TransitionMeta } from "./lib/meta.ts";
@@ -25,6 +25,14 @@ export type WorkflowRunEvent =
   | { type: "JOBS_ENDED"; now: number }
   /** It has taken longer than spec.timeout. */
   | { type: "TIME_OUT"; message: string; now: number }
+  /** Somebody wants it to end; jobs that clean up may still run. */
+  | { type: "STOP"; message: string; now: number }
+  /** Somebody wants it to end at once. */
+  | { type: "TERMINATE"; message: string; now: number }
+  /** What this pass made of WorkflowActions: to be stored together with the effects. */
+  | { type: "RECORD_ACTIONS"; records: readonly AppliedAction[] }
+  /** Recorded actions whose own status is written, or that are gone, as a live read has confirmed. */
+  | { type: "FORGET_ACTIONS"; uids: readonly string[] }
   /** A running job waits for a place for its files. */
   | { type: "WORKSPACE_WAITS"; message: string; now: number }
   /** No running job waits for that any more. */
@@ -59,6 +67,10 @@ export const workflowRunMachine = setup({
     aJobFailed: ({ context }) => sumOfJobs(Object.values(context.status.jobs ?? {})) === "Failed",
     aJobIsActive: ({ context }) => Object.values(context.status.jobs ?? {}).some(isActive),
     noJobIsActive: ({ context }) => !Object.values(context.status.jobs ?? {}).some(isActive),
+    notAskedToEnd: ({ context }) => context.status.shutdown === undefined,
+    notTerminated: ({ context }) => context.status.shutdown !== "Terminate",
+    /** One of these actions is recorded. */
+    knowsAny: ({ context }, { uids }: { uids: readonly string[] }) => moves.knowsAny(context.status, uids),
     /** The condition WorkspaceReady does not say this yet. */
     waitIsNews: ({ context }, { message }: { message: string }) =>
       moves.isNews(context.status, moves.workspaceWaits(message)),
@@ -84,6 +96,18 @@ export const workflowRunMachine = setup({
           actions: assign(({ context, event }) => ({ status: moves.start(context.status, event) })),
           description: "The graph is known: its jobs are listed, the time begins to count.",
           meta: { writer: "controller" },
+        },
+        STOP: {
+          target: "Failed",
+          actions: assign(({ context, event }) => ({ status: moves.shutDownNow(context.status, "Stop", event) })),
+          description: "It is stopped before it began.",
+          meta: { writer: "controller", reason: "Stopped" },
+        },
+        TERMINATE: {
+          target: "Failed",
+          actions: assign(({ context, event }) => ({ status: moves.shutDownNow(context.status, "Terminate", event) })),
+          description: "It is terminated before it began.",
+          meta: { writer: "controller", reason: "Terminated" },
         },
         INVALID: {
           target: "Failed",
@@ -120,7 +144,9 @@ export const workflowRunMachine = setup({
           {
             guard: "aJobIsActive",
             target: "Stopping",
-            actions: assign(({ context, event }) => ({ status: moves.stop(context.status, event) })),
+            actions: assign(({ context, event }) => ({
+              status: moves.stop(context.status, { ...event, reason: "TimedOut" }),
+            })),
             description: "It took longer than spec.timeout: jobs at work are asked to end, the others are skipped.",
             meta: { writer: "controller", reason: "TimedOut" },
           },
@@ -133,6 +159,53 @@ export const workflowRunMachine = setup({
             meta: { writer: "controller", reason: "TimedOut" },
           },
         ],
+        STOP: [
+          {
+            guard: "aJobIsActive",
+            target: "Stopping",
+            actions: assign(({ context, event }) => ({
+              status: moves.shutDown(context.status, "Stop", event.message),
+            })),
+            description: "It is stopped: jobs at work are asked to end, the others are skipped.",
+            meta: { writer: "controller", reason: "Stopped" },
+          },
+          {
+            target: "Failed",
+            actions: assign(({ context, event }) => ({ status: moves.shutDownNow(context.status, "Stop", event) })),
+            description: "It is stopped, and no job is at work.",
+            meta: { writer: "controller", reason: "Stopped" },
+          },
+        ],
+        TERMINATE: [
+          {
+            guard: "aJobIsActive",
+            target: "Stopping",
+            actions: assign(({ context, event }) => ({
+              status: moves.shutDown(context.status, "Terminate", event.message),
+            })),
+            description: "It is terminated: jobs at work are asked to end, the others are skipped.",
+            meta: { writer: "controller", reason: "Terminated" },
+          },
+          {
+            target: "Failed",
+            actions: assign(({ context, event }) => ({
+              status: moves.shutDownNow(context.status, "Terminate", event),
+            })),
+            description: "It is terminated, and no job is at work.",
+            meta: { writer: "controller", reason: "Terminated" },
+          },
+        ],
+        RECORD_ACTIONS: {
+          actions: assign(({ context, event }) => ({ status: moves.record(context.status, event.records) })),
+          description: "What was made of WorkflowActions is stored, before they are told.",
+          meta: { writer: "controller" },
+        },
+        FORGET_ACTIONS: {
+          guard: { type: "knowsAny", params: ({ event }) => event },
+          actions: assign(({ context, event }) => ({ status: moves.forgetActions(context.status, event.uids) })),
+          description: "Actions that were told, or are gone, need no record any more.",
+          meta: { writer: "controller" },
+        },
         WORKSPACE_WAITS: {
           guard: { type: "waitIsNews", params: ({ event }) => event },
           actions: assign(({ context, event }) => ({
@@ -160,6 +233,31 @@ export const workflowRunMachine = setup({
           description: "A job moved.",
           meta: { writer: "controller" },
         },
+        STOP: {
+          guard: "notAskedToEnd",
+          actions: assign(({ context, event }) => ({ status: moves.shutDown(context.status, "Stop", event.message) })),
+          description: "It is ending already, for lack of time: that it is to stop is noted.",
+          meta: { writer: "controller" },
+        },
+        TERMINATE: {
+          guard: "notTerminated",
+          actions: assign(({ context, event }) => ({
+            status: moves.shutDown(context.status, "Terminate", event.message),
+          })),
+          description: "It is ending already, and now at once.",
+          meta: { writer: "controller", reason: "Terminated" },
+        },
+        RECORD_ACTIONS: {
+          actions: assign(({ context, event }) => ({ status: moves.record(context.status, event.records) })),
+          description: "What was made of WorkflowActions is stored, before they are told.",
+          meta: { writer: "controller" },
+        },
+        FORGET_ACTIONS: {
+          guard: { type: "knowsAny", params: ({ event }) => event },
+          actions: assign(({ context, event }) => ({ status: moves.forgetActions(context.status, event.uids) })),
+          description: "Actions that were told, or are gone, need no record any more.",
+          meta: { writer: "controller" },
+        },
         JOBS_ENDED: {
           guard: "noJobIsActive",
           target: "Failed",
@@ -169,8 +267,40 @@ export const workflowRunMachine = setup({
         },
       },
     },
-    Succeeded: { tags: ["terminal"], description: "Every job ended well." },
-    Failed: { tags: ["terminal"], description: "A job did not end well, or the run was ended, or it never could run." },
+    Succeeded: {
+      tags: ["terminal"],
+      description: "Every job ended well.",
+      on: {
+        RECORD_ACTIONS: {
+          actions: assign(({ context, event }) => ({ status: moves.record(context.status, event.records) })),
+          description: "What was made of WorkflowActions is stored, before they are told.",
+          meta: { writer: "controller" },
+        },
+        FORGET_ACTIONS: {
+          guard: { type: "knowsAny", params: ({ event }) => event },
+          actions: assign(({ context, event }) => ({ status: moves.forgetActions(context.status, event.uids) })),
+          description: "Actions that were told, or are gone, need no record any more.",
+          meta: { writer: "controller" },
+        },
+      },
+    },
+    Failed: {
+      tags: ["terminal"],
+      description: "A job did not end well, or the run was ended, or it never could run.",
+      on: {
+        RECORD_ACTIONS: {
+          actions: assign(({ context, event }) => ({ status: moves.record(context.status, event.records) })),
+          description: "What was made of WorkflowActions is stored, before they are told.",
+          meta: { writer: "controller" },
+        },
+        FORGET_ACTIONS: {
+          guard: { type: "knowsAny", params: ({ event }) => event },
+          actions: assign(({ context, event }) => ({ status: moves.forgetActions(context.status, event.uids) })),
+          description: "Actions that were told, or are gone, need no record any more.",
+          meta: { writer: "controller" },
+        },
+      },
+    },
   },
 });
 

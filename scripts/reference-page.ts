@@ -28,7 +28,6 @@ export function kindPage(entry: KindEntry): string {
         ["Subresources", Object.keys(version.subresources).map(code).join(", ")],
         ["Field selectors", ["metadata.name", ...entry.selectable.map((path) => path.slice(1))].map(code).join(", ")],
         ...(entry.name === undefined ? [] : [["Name", nameText(entry)]]),
-        ...(entry.served ? [] : [["Served", "not yet"]]),
       ],
     ),
     "",

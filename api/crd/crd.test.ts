@@ -174,11 +174,6 @@ test("only a Runtime can be scaled", () => {
   expect(scaled.map(([kind]) => kind)).toEqual(["Runtime"]);
 });
 
-test("a kind without a controller is stored but not served", () => {
-  const [version] = customResourceDefinition(kinds.WorkflowAction).spec.versions;
-  expect(version).toMatchObject({ served: false, storage: true });
-});
-
 test("a transition rule joins the rules of the status", () => {
   const rule: CelRule = { rule: "self.phase == 'Pending'", message: "no", optionalOldSelf: true };
   const [version] = customResourceDefinition(kinds.PersistentWorkspace, rule).spec.versions;

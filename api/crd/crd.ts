@@ -25,7 +25,7 @@ export interface CustomResourceDefinition {
 
 export interface CustomResourceVersion {
   readonly name: string;
-  readonly served: boolean;
+  readonly served: true;
   readonly storage: true;
   readonly additionalPrinterColumns: readonly Column[];
   readonly selectableFields?: readonly { readonly jsonPath: string }[];
@@ -64,7 +64,7 @@ export function customResourceDefinition(entry: KindEntry, transition?: CelRule)
       versions: [
         {
           name: version,
-          served: entry.served,
+          served: true,
           storage: true,
           additionalPrinterColumns: entry.columns,
           ...(entry.selectable.length > 0

@@ -49,8 +49,6 @@ export interface KindEntry {
   readonly conditions: Readonly<Record<string, string>>;
   readonly name?: NameBounds;
   readonly scale?: true;
-  /** A kind is served when a controller honours it. */
-  readonly served: boolean;
 }
 
 const age: Column = {
@@ -99,7 +97,6 @@ const run: KindEntry = {
     Scheduled: "False while the Run waits; the reason says for what.",
     Ready: "A function or session can be reached.",
   },
-  served: true,
 };
 
 const runtime: KindEntry = {
@@ -128,7 +125,6 @@ const runtime: KindEntry = {
     why: "its Pods are named after it, with a hash and an id behind, and have at most 63 characters without dots",
   },
   scale: true,
-  served: true,
 };
 
 const persistentWorkspace: KindEntry = {
@@ -150,7 +146,6 @@ const persistentWorkspace: KindEntry = {
     PodReady: "The bound Pod is ready.",
     InUse: "Runs that have not ended refer to it.",
   },
-  served: true,
 };
 
 const workflow: KindEntry = {
@@ -166,7 +161,6 @@ const workflow: KindEntry = {
   ],
   selectable: [],
   conditions: { Valid: "Graph, references and expressions compile." },
-  served: true,
 };
 
 const action: KindEntry = {
@@ -182,7 +176,6 @@ const action: KindEntry = {
   ],
   selectable: [],
   conditions: { Valid: "Steps and expressions compile." },
-  served: true,
 };
 
 const workflowRun: KindEntry = {
@@ -206,7 +199,6 @@ const workflowRun: KindEntry = {
     WorkspaceReady: "The files of all running jobs are available.",
   },
   name: { maxLength: maxLabelLength, why: "it becomes a label of its child objects" },
-  served: true,
 };
 
 const workflowAction: KindEntry = {
@@ -222,10 +214,13 @@ const workflowAction: KindEntry = {
     text("Phase", ".status.phase", "Outcome."),
     age,
     wide(reason),
+    wide(text("Message", ".status.message", "A sentence for people.")),
   ],
   selectable: [],
-  conditions: {},
-  served: false,
+  conditions: {
+    Succeeded: "The action was applied (True) or refused (False); absent before its end.",
+    Finished: "The action has been answered, however that was; absent before its end.",
+  },
 };
 
 /** Every kind of the group, in the order of the reference. */

@@ -2,6 +2,12 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { Resource } from "../meta.ts";
 import { Conditions, Enum, immutable, MapOf, ObjectName, ObservedGeneration, Opaque, Time } from "../schema.ts";
 
+export const workflowActionPhases = ["Pending", "Succeeded", "Failed"] as const;
+
+/** What the workflow controller can do; `spec.action` is open for more. */
+export const workflowActionVerbs = ["Suspend", "Resume", "Stop", "Terminate", "Retry"] as const;
+export type WorkflowActionVerb = (typeof workflowActionVerbs)[number];
+
 const Selector = () =>
   Type.Optional(
     Type.String({ description: "Field selector over jobs and steps, e.g. `name=deploy/approve`.", maxLength: 1024 }),
@@ -78,7 +84,7 @@ export type WorkflowActionSpec = Static<typeof WorkflowActionSpec>;
 
 export const WorkflowActionStatus = Type.Object(
   {
-    phase: Enum(["Pending", "Succeeded", "Failed"], { description: "Outcome." }),
+    phase: Enum(workflowActionPhases, { description: "Outcome." }),
     observedGeneration: ObservedGeneration(),
     reason: Type.Optional(Type.String({ description: "One word from the reasons registry.", maxLength: 63 })),
     message: Type.Optional(Type.String({ description: "A sentence for people.", maxLength: 4096 })),

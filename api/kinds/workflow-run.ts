@@ -146,6 +146,9 @@ export const JobStatus = Type.Object({
 });
 export type JobStatus = Static<typeof JobStatus>;
 
+/** Actions that are recorded and whose own status is not known to be written; with so many, further ones wait. */
+export const maxAppliedActions = 32;
+
 export const WorkflowRunStatus = Type.Object(
   {
     phase: Enum(workflowRunPhases, { description: "Where the run is." }),
@@ -160,6 +163,7 @@ export const WorkflowRunStatus = Type.Object(
       ListMap(
         Type.Object({
           uid: Type.String({ description: "UID of the WorkflowAction.", maxLength: 64 }),
+          name: ObjectName("Name of the WorkflowAction."),
           action: Type.String({ description: "What it asked for.", maxLength: 63 }),
           at: Time("When it was applied."),
           outcome: Enum(["Succeeded", "Failed"], { description: "How it ended." }),
@@ -167,7 +171,10 @@ export const WorkflowRunStatus = Type.Object(
           message: message(),
         }),
         ["uid"],
-        { description: "Write-ahead record of actions whose own status may not be written yet.", maxItems: 32 },
+        {
+          description: "Write-ahead record of actions whose own status may not be written yet.",
+          maxItems: maxAppliedActions,
+        },
       ),
     ),
     snapshotRef: Type.Optional(
@@ -186,5 +193,6 @@ export const WorkflowRunStatus = Type.Object(
   { description: "What became of it.", default: { phase: "Pending" } },
 );
 export type WorkflowRunStatus = Static<typeof WorkflowRunStatus>;
+export type AppliedAction = NonNullable<WorkflowRunStatus["appliedActions"]>[number];
 
 export interface WorkflowRun extends Resource<WorkflowRunSpec, WorkflowRunStatus> {}

@@ -42,7 +42,7 @@ const instead: Readonly<Record<string, string>> = {
   ReplicaSet: "Write a Runtime: its Pods are kept running.",
   Job: "Write a Run.",
   CronJob: "Write a Workflow.",
-  WorkflowAction: "It is not served yet.",
+  WorkflowAction: "It asks something of a WorkflowRun that exists: create it with kubectl, or use krt workflow stop.",
 };
 
 /** Position of a kind in the order of application. */

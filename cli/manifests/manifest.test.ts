@@ -41,7 +41,7 @@ const refused: Record<string, { text: string; namespace?: string; want: string }
   },
   "a kind of ours that is not served": {
     text: "apiVersion: kruntimes.io/v1alpha1\nkind: WorkflowAction\nmetadata: {name: a}\n",
-    want: "f.yaml:2:1: a local cluster has no kind WorkflowAction. It is not served yet.",
+    want: "f.yaml:2:1: a local cluster has no kind WorkflowAction. It asks something of a WorkflowRun that exists: create it with kubectl, or use krt workflow stop.",
   },
   "a wrong version": {
     text: "kind: Run\napiVersion: kruntimes.io/v1\nmetadata: {name: a}\n",

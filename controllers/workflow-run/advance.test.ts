@@ -74,6 +74,7 @@ class World {
       runs: this.runs,
       workspaces: this.workspaces,
       runtimeOf: (name) => this.runtimes.get(name),
+      inbox: { pending: [], told: [] },
       refused: this.refused,
       sightings: this.sightings,
     };

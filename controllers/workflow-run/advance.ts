@@ -1,8 +1,9 @@
 import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
-import type { JobStatus, StepStatus, WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
+import type { AppliedAction, JobStatus, StepStatus, WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
 import { hasEnded } from "#api/workflow-phases.ts";
 import { type JobEffect, type JobEvent, jobMachine, jobStatus, newJob, restoreJob } from "#machines/job.ts";
-import { settle } from "#machines/lib/settle.ts";
+import { cancelReasons } from "#machines/job-status.ts";
+import { settle, step } from "#machines/lib/settle.ts";
 import { restoreStep, type StepEffect, stepMachine, stepStatus } from "#machines/step.ts";
 import {
   restoreWorkflowRun,
@@ -12,6 +13,7 @@ import {
   workflowRunStatus,
 } from "#machines/workflow-run.ts";
 import { stepsOf, type WorkflowPlan } from "#workflows/plan.ts";
+import { drain } from "./actions/drain.ts";
 import type { JobContext } from "./job-context.ts";
 import { type Ending, observeJob } from "./observe-job.ts";
 import { observeRun } from "./observe-run.ts";
@@ -28,6 +30,10 @@ export interface Advanced {
   readonly status: WorkflowRunStatus;
   readonly changed: boolean;
   readonly effects: readonly Effect[];
+  /** What was made of the actions of this pass. */
+  readonly answers: readonly AppliedAction[];
+  /** Those of them that changed something. */
+  readonly applied: readonly AppliedAction[];
 }
 
 /**
@@ -39,9 +45,13 @@ export function advance(seen: Seen, now: number): Advanced {
   const effects = new Map<string, Effect>();
   const add = (effect: Effect) => effects.set(JSON.stringify(effect), effect);
 
+  const { told, pending } = seen.inbox;
+  const tidied =
+    told.length === 0 ? before : step(workflowRunMachine, before, { type: "FORGET_ACTIONS", uids: told }).snapshot;
+  const drained = drain(tidied, pending, { run: seen.run, now });
   const settled = settle({
     machine: workflowRunMachine,
-    snapshot: before,
+    snapshot: drained.snapshot,
     observe: (snapshot): WorkflowRunEvent | undefined => {
       const status = workflowRunStatus(snapshot);
       const plan = seen.source.kind === "plan" && seen.source.compiled.ok ? seen.source.compiled.plan : undefined;
@@ -53,10 +63,16 @@ export function advance(seen: Seen, now: number): Advanced {
     },
   });
   for (const effect of settled.effects) add(effect);
-  const status = workflowRunStatus(settled.snapshot);
+  const { answers, applied } = drained;
+  // A replay after a crash must find all of them: one that changed nothing would perhaps change something the next time.
+  const recorded =
+    settled.snapshot !== before && answers.length > 0
+      ? step(workflowRunMachine, settled.snapshot, { type: "RECORD_ACTIONS", records: answers }).snapshot
+      : settled.snapshot;
+  const status = workflowRunStatus(recorded);
   const due = [...effects.values()].filter((effect) => isDue(effect, status));
   due.sort((a, b) => order.indexOf(a.type) - order.indexOf(b.type));
-  return { status, changed: settled.changed, effects: due };
+  return { status, changed: recorded !== before, effects: due, answers, applied };
 }
 
 /** Whether the status at the end of the pass still asks for a child that was ordered on the way there. */
@@ -105,8 +121,12 @@ function advanceJobs(
   return after;
 }
 
-function endingOf({ phase, message }: WorkflowRunStatus): Ending | undefined {
-  return phase === "Stopping" ? { reason: "TimedOut", message: message ?? "the run has to end" } : undefined;
+function endingOf({ phase, reason, message }: WorkflowRunStatus): Ending | undefined {
+  if (phase !== "Stopping") return undefined;
+  return {
+    reason: cancelReasons.find((each) => each === reason) ?? "TimedOut",
+    message: message ?? "the run has to end",
+  };
 }
 
 function advanceJob(

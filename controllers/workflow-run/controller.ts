@@ -1,19 +1,19 @@
 import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
 import type { Run } from "#api/kinds/run.ts";
-import type { WorkflowRun, WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
+import type { AppliedAction, WorkflowRun, WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
 import { type KubeObject, keyOf } from "#api/meta.ts";
 import { persistentWorkspaces, runs, workflowRuns } from "#api/resources.ts";
 import { withStatus } from "#api/status.ts";
 import { hasEnded } from "#api/workflow-phases.ts";
 import { lookAgainMs } from "#controllers/behind.ts";
 import type { ControllerDeps, Informers } from "#controllers/informers.ts";
-import { tellTrouble, workflowTrouble } from "#controllers/trouble.ts";
+import { tell, workflowEnd } from "#controllers/trouble.ts";
 import { type Controller, createController } from "#kube/controller.ts";
 import { drive } from "#kube/drive.ts";
 import type { Informer } from "#kube/informer.ts";
 import { runLanes } from "#kube/lanes.ts";
 import { orNothing } from "#kube/or-nothing.ts";
-import { after, done, type Outcome } from "#kube/outcome.ts";
+import { after, done, type Outcome, retry } from "#kube/outcome.ts";
 import type { ResourceClient } from "#kube/resource.ts";
 import { isAlreadyExists, isConflict, isNotFound, StatusError } from "#kube/transport.ts";
 import { isActive } from "#machines/derive.ts";
@@ -22,12 +22,13 @@ import { isChildOf } from "#workflows/child-meta.ts";
 import { childWorkspace } from "#workflows/child-workspace.ts";
 import { runsOnOf, stepsOf } from "#workflows/plan.ts";
 import { memberOf } from "#workflows/values.ts";
+import { createActionDesk } from "./actions/desk.ts";
 import { advance, type Effect } from "./advance.ts";
 import { followUps, isUnasked, lacksTtl } from "./follow-ups.ts";
 import { buildRun, type JobContext, workspaceNameOf } from "./job-context.ts";
 import { timeoutDeadline } from "./observe-run.ts";
 import { neverClaimed, sightingDelayMs } from "./observe-step.ts";
-import type { Found, Seen } from "./seen.ts";
+import type { Found, Seen, Source } from "./seen.ts";
 import { createSources } from "./source.ts";
 
 export interface WorkflowSettings {
@@ -69,6 +70,7 @@ export function createWorkflowRunController(
   const workspaceClient = client.of(persistentWorkspaces);
   const workflowRunClient = client.of(workflowRuns);
   const sources = createSources(deps, informers);
+  const desk = createActionDesk(deps, informers);
   const memories = new Map<string, Memory>();
   const controller = createController({ name: "workflow-run", reconcile, workers: 8, ...deps });
 
@@ -78,6 +80,10 @@ export function createWorkflowRunController(
   });
   informers.runs.onChange((old, next) => wakeOwner(next ?? old));
   informers.workspaces.onChange((old, next) => wakeOwner(next ?? old));
+  informers.workflowActions.onChange((_, next) => {
+    if (next === undefined || (next.status?.phase ?? "Pending") !== "Pending") return;
+    controller.enqueue(`${next.metadata.namespace}/${next.spec.workflowRef.name}`);
+  });
   informers.runtimes.onChange((old, next) => {
     if (old !== undefined || next === undefined) return;
     // A new Runtime is rare, and any run of its namespace may wait for it.
@@ -96,6 +102,7 @@ export function createWorkflowRunController(
   }
 
   function forget(uid: string): void {
+    desk.forget(uid);
     memories.delete(uid);
     sources.forget(uid);
   }
@@ -110,22 +117,40 @@ export function createWorkflowRunController(
   }
 
   function reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
-    return drive<Seen, WorkflowRunStatus, Effect | FollowUp>(
+    return drive<Seen, WorkflowRunStatus, Effect | FollowUp | AnswerActions>(
       {
         gather: () => gather(key),
         step: (seen, now) => {
-          const { status, changed, effects } = advance(seen, now);
+          const { status, changed, effects, answers, applied } = advance(seen, now);
           memoryOf(seen.run.metadata.uid ?? "").activeJobs = Object.values(status.jobs ?? {}).filter(isActive).length;
-          return { status, changed, effects: [...effects, { type: "followUp", status }] };
+          // Of actions that changed nothing there is no record: they are answered all the same.
+          const answer: AnswerActions = {
+            type: "answer",
+            applied,
+            answers: [...(status.appliedActions ?? []), ...(changed ? [] : answers)],
+          };
+          return { status, changed, effects: [answer, ...effects, { type: "followUp", status }] };
         },
         persist: async ({ run }, status) => {
           const written = await workflowRunClient.update(withStatus(run, status), "status");
           informers.workflowRuns.noteWrite(written, run.metadata.resourceVersion);
-          tellTrouble(deps.recorder, workflowRuns, run, workflowTrouble(run.status, status));
+          const end = workflowEnd(run.status, status);
+          if (end !== undefined) tell(deps.recorder, workflowRuns, run, end);
         },
-        run: (effect, seen) => (effect.type === "followUp" ? follow(seen, effect.status) : perform(effect, seen)),
+        run: async (effect, seen) => {
+          if (effect.type === "followUp") return follow(seen, effect.status);
+          if (effect.type === "answer") {
+            for (const { action, name } of effect.applied) {
+              const message = `${action} was applied, as WorkflowAction ${name} asks`;
+              tell(deps.recorder, workflowRuns, seen.run, { type: "Normal", reason: "WorkflowActionApplied", message });
+            }
+            return desk.tell(stored(seen), effect.answers);
+          }
+          return perform(effect, seen);
+        },
         lanes: {
-          laneOf: (effect) => (effect.type === "followUp" ? effect.type : `job ${effect.job}`),
+          laneOf: (effect) =>
+            effect.type === "followUp" || effect.type === "answer" ? effect.type : `job ${effect.job}`,
           limit: effectsAtOnce,
         },
         nextWake,
@@ -136,12 +161,16 @@ export function createWorkflowRunController(
   }
 
   async function gather(key: string): Promise<Seen | undefined> {
-    const run = informers.workflowRuns.get(key);
-    if (run === undefined || run.metadata.deletionTimestamp !== undefined) return undefined;
+    const cached = informers.workflowRuns.get(key);
+    if (cached === undefined || cached.metadata.deletionTimestamp !== undefined) return undefined;
+    const isBusy = desk.isBusy(cached);
+    // What an action is told is for ever, also when nothing is written that could conflict: so it is decided on what is.
+    const run = isBusy ? await orNothing(workflowRunClient.get(cached.metadata)) : cached;
+    if (run === undefined || run.metadata.uid !== cached.metadata.uid) return undefined;
     const { uid = "" } = run.metadata;
     const ownRuns = informers.runs.byIndex("owner", uid);
     const ownWorkspaces = informers.workspaces.byIndex("owner", uid);
-    if (hasEnded(run.status?.phase) && !ownRuns.some(isUnasked) && !ownWorkspaces.some(lacksTtl)) {
+    if (hasEnded(run.status?.phase) && !ownRuns.some(isUnasked) && !ownWorkspaces.some(lacksTtl) && !isBusy) {
       forget(uid);
       return undefined;
     }
@@ -150,10 +179,11 @@ export function createWorkflowRunController(
       const childUid = child.metadata.uid ?? "";
       if (!memory.sightings.has(childUid)) memory.sightings.set(childUid, clock.now());
     }
-    const source = await sources.of(run);
+    const source: Source = hasEnded(run.status?.phase) ? { kind: "over" } : await sources.of(run);
     const seen: Seen = {
       run,
       source,
+      inbox: await desk.read(run),
       runs: await find(run, ownRuns, namedRuns(run), informers.runs, runClient),
       workspaces: await find(run, ownWorkspaces, namedWorkspaces(run, source), informers.workspaces, workspaceClient),
       runtimeOf: (name) => informers.runtimes.get(`${run.metadata.namespace}/${name}`),
@@ -312,6 +342,9 @@ export function createWorkflowRunController(
 
   function nextWake(status: WorkflowRunStatus, seen: Seen, now: number): Outcome {
     if (status.phase === "Pending" && seen.source.kind === "unfrozen") return after(0, "start from the frozen copy");
+    // Actions were looked at all the same: a run whose templates cannot be read can be stopped.
+    if (seen.source.kind === "unavailable") return retry(seen.source.error);
+    if (desk.hasTold(stored(seen))) return after(0, "records of actions that are answered");
     const deadlines: number[] = [];
     if (!hasEnded(status.phase) && isBehind(seen)) deadlines.push(now + lookAgainMs);
     const timeout = timeoutDeadline(seen, status);
@@ -351,6 +384,13 @@ export function createWorkflowRunController(
 
 /** Bound of `spec.termination.message` of a Run. */
 const maxTerminationMessage = 1024;
+
+interface AnswerActions {
+  readonly type: "answer";
+  /** Those that changed the run. */
+  readonly applied: readonly AppliedAction[];
+  readonly answers: readonly AppliedAction[];
+}
 
 interface FollowUp {
   readonly type: "followUp";

@@ -2,6 +2,7 @@ import type { JobStatus } from "#api/kinds/workflow-run.ts";
 import { hasEnded } from "#api/workflow-phases.ts";
 import { isActive, isBad, jobEvent, mustStartAnother } from "#machines/derive.ts";
 import type { JobEvent } from "#machines/job.ts";
+import type { CancelReason } from "#machines/job-status.ts";
 import { cannotStartReasons } from "#machines/step-status.ts";
 import { checkStores, resolveArtifacts } from "#workflows/artifacts.ts";
 import { stepsOf } from "#workflows/plan.ts";
@@ -11,7 +12,7 @@ import { neverClaimed } from "./observe-step.ts";
 
 /** Why the whole run must end, while it is ending. */
 export interface Ending {
-  readonly reason: "TimedOut";
+  readonly reason: CancelReason;
   readonly message: string;
 }
 

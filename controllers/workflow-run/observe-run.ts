@@ -18,7 +18,7 @@ export function observeRun(seen: Seen, status: WorkflowRunStatus, now: number): 
   }
 }
 
-function observePending({ source }: Seen, now: number): WorkflowRunEvent {
+function observePending({ source }: Seen, now: number): WorkflowRunEvent | undefined {
   switch (source.kind) {
     case "missing":
       return { type: "INVALID", reason: "WorkflowNotFound", message: `there is no Workflow ${source.workflow}`, now };
@@ -35,6 +35,9 @@ function observePending({ source }: Seen, now: number): WorkflowRunEvent {
       const jobs = compiled.plan.order;
       return { type: "START", jobs, ...(snapshotRef === undefined ? {} : { snapshotRef }), now };
     }
+    case "unavailable":
+    case "over":
+      return undefined;
     default:
       return source satisfies never;
   }

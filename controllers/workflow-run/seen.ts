@@ -4,6 +4,7 @@ import type { Runtime } from "#api/kinds/runtime.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import type { InputValue } from "#workflows/inputs.ts";
 import type { Compiled, WorkflowPlan } from "#workflows/plan.ts";
+import type { Inbox } from "./actions/desk.ts";
 
 /** An object under a name that we need: ours, somebody else's, or nobody's (confirmed by a live read). */
 export type Found<T> =
@@ -24,7 +25,11 @@ export type Source =
   /** The Workflow is there and compiles; its copy is not made yet. */
   | { readonly kind: "unfrozen"; readonly name: string }
   | { readonly kind: "missing"; readonly workflow: string }
-  | { readonly kind: "collision"; readonly name: string };
+  | { readonly kind: "collision"; readonly name: string }
+  /** It cannot be read at the moment. */
+  | { readonly kind: "unavailable"; readonly error: unknown }
+  /** The run has ended: its graph is not looked at any more. */
+  | { readonly kind: "over" };
 
 /** Everything that one pass over a WorkflowRun decides on. */
 export interface Seen {
@@ -34,6 +39,8 @@ export interface Seen {
   readonly runs: ReadonlyMap<string, Found<Run>>;
   /** Job workspaces by name, as for Runs. */
   readonly workspaces: ReadonlyMap<string, Found<PersistentWorkspace>>;
+  /** WorkflowActions to apply, and recorded ones to forget. */
+  readonly inbox: Inbox;
   runtimeOf(name: string): Runtime | undefined;
   /** Answers of the API server to children that it would not have, by name. */
   readonly refused: ReadonlyMap<string, string>;

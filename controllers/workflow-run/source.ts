@@ -128,7 +128,7 @@ export function createSources(deps: ControllerDeps, informers: Informers): Sourc
       const uid = run.metadata.uid ?? "";
       const known = compiled.get(uid);
       if (known !== undefined) return known;
-      const source = await find(run);
+      const source = await find(run).catch((error: unknown): Source => ({ kind: "unavailable", error }));
       // Anything else may be another thing in the next pass.
       if (source.kind === "plan" && source.compiled.ok) compiled.set(uid, source);
       return source;

@@ -46,7 +46,15 @@ test("the scheduler reads what it places and writes the status of Runs, and noth
 });
 
 test("the controller writes what it makes, binds agents to one role, and sees no Secret", async () => {
-  const status = ["actions", "persistentworkspaces", "runs", "runtimes", "workflowruns", "workflows"];
+  const status = [
+    "actions",
+    "persistentworkspaces",
+    "runs",
+    "runtimes",
+    "workflowactions",
+    "workflowruns",
+    "workflows",
+  ];
   const wanted = [
     ...["runtimes", "workflows", "actions"].map((plural) => `${plural}.kruntimes.io ${read}`),
     ...["runs", "persistentworkspaces", "workflowruns"].map((plural) => `${plural}.kruntimes.io ${write}`),

@@ -5,9 +5,8 @@ import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { type Kind, kinds } from "#api/crd/kinds.ts";
 import type { KubeObject } from "#api/meta.ts";
-import { runs, workflowActions } from "#api/resources.ts";
+import { runs } from "#api/resources.ts";
 import type { ResourceType } from "#kube/resource.ts";
-import { isNotFound } from "#kube/transport.ts";
 import type { CustomResourceDefinition } from "#local/apiserver/crd/types.ts";
 import { refusal, setup } from "#local/apiserver/testing/setup.ts";
 import { type RuleCase, ruleCases } from "./crd-rule-cases.ts";
@@ -69,9 +68,4 @@ test("defaults are filled in, and what no schema knows is dropped", async () => 
     workspace: { name: "w", kind: "PersistentWorkspace", apiGroup: "kruntimes.io/v1alpha1" },
   });
   expect(run.status).toEqual({ phase: "Pending" });
-});
-
-test("a kind without a controller is not served", async () => {
-  const error = await refusal(client.of(workflowActions).list({ namespace }));
-  expect(isNotFound(error)).toBe(true);
 });

@@ -1,8 +1,9 @@
 /** The embedded API server, with the definitions as they are generated, against the charts: writes that really arrive. */
 import { beforeEach, expect, describe as group, test } from "vitest";
 import { workspacePhases } from "#api/kinds/persistent-workspace.ts";
+import { workflowActionPhases } from "#api/kinds/workflow-action.ts";
 import type { KubeObject } from "#api/meta.ts";
-import { persistentWorkspaces, runs, workflowRuns } from "#api/resources.ts";
+import { persistentWorkspaces, runs, workflowActions, workflowRuns } from "#api/resources.ts";
 import { runPhases } from "#api/run-phases.ts";
 import { workflowRunPhases } from "#api/workflow-phases.ts";
 import { apiVersionOf } from "#kube/builtin.ts";
@@ -29,6 +30,12 @@ const kinds = [
     spec: { runtime: "bash" },
   },
   { chart: "workflow-run", resource: workflowRuns, phases: workflowRunPhases, spec: { jobs } },
+  {
+    chart: "workflow-action",
+    resource: workflowActions,
+    phases: workflowActionPhases,
+    spec: { workflowRef: { name: "ci" }, action: "Stop" },
+  },
 ] as const;
 
 type Subject = KubeObject & { readonly status?: unknown };

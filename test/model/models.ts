@@ -1,6 +1,7 @@
 import type { TSchema } from "@sinclair/typebox";
 import { PersistentWorkspaceStatus } from "#api/kinds/persistent-workspace.ts";
 import { RunStatus } from "#api/kinds/run.ts";
+import { WorkflowActionStatus } from "#api/kinds/workflow-action.ts";
 import { JobStatus, StepStatus, WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
 import { type Lifecycle, lifecycles } from "#machines/index.ts";
 import { attemptOracle } from "./oracles/attempt.ts";
@@ -8,12 +9,14 @@ import type { Oracle } from "./oracles/oracle.ts";
 import { persistentWorkspaceOracle } from "./oracles/persistent-workspace.ts";
 import { runOracle } from "./oracles/run.ts";
 import { jobOracle, stepOracle, workflowRunOracle } from "./oracles/workflow.ts";
+import { workflowActionOracle } from "./oracles/workflow-action.ts";
 import { attemptWalk } from "./samples/attempt.ts";
 import { jobWalk } from "./samples/job.ts";
 import { persistentWorkspaceWalk } from "./samples/persistent-workspace.ts";
 import { runWalk } from "./samples/run.ts";
 import type { Walk } from "./samples/samples.ts";
 import { stepWalk } from "./samples/step.ts";
+import { workflowActionWalk } from "./samples/workflow-action.ts";
 import { workflowRunWalk } from "./samples/workflow-run.ts";
 
 /**
@@ -88,8 +91,8 @@ const models: Readonly<Record<string, Model>> = {
     schema: WorkflowRunStatus,
     minimums: {
       states: 5,
-      transitions: 12,
-      refusals: 7,
+      transitions: 28,
+      refusals: 13,
       coveringPaths: 3400,
       simplePaths: 6,
       arrangedPaths: 35,
@@ -122,6 +125,20 @@ const models: Readonly<Record<string, Model>> = {
       simplePaths: 14,
       arrangedPaths: 122,
       arrangedRefusals: 1,
+    },
+  },
+  "workflow-action": {
+    walk: workflowActionWalk,
+    oracle: workflowActionOracle,
+    schema: WorkflowActionStatus,
+    minimums: {
+      states: 3,
+      transitions: 2,
+      refusals: 0,
+      coveringPaths: 10,
+      simplePaths: 2,
+      arrangedPaths: 6,
+      arrangedRefusals: 0,
     },
   },
 };

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { describe as describeChart } from "#machines/lib/describe.ts";
 import { arrangedPaths } from "./arranged-paths.ts";
 import { arrangementsOf } from "./arrangements/index.ts";
 import { modelled } from "./models.ts";
@@ -52,7 +53,7 @@ describe.each(modelled)("$name", (each) => {
 
   test("a guard that says the opposite, or lets everything pass, is found", () => {
     const mutants = [...negated(each), ...unguarded(each)];
-    expect(mutants.length).toBeGreaterThan(0);
+    expect(mutants.length > 0).toBe(describeChart(each.machine).guards.length > 0);
     expect(survivors(mutants)).toEqual([]);
   });
 });

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { workspacePhases } from "#api/kinds/persistent-workspace.ts";
+import { workflowActionPhases } from "#api/kinds/workflow-action.ts";
 import { workspaceFinalizer } from "#api/labels.ts";
 import { runPhases } from "#api/run-phases.ts";
 import { workflowRunPhases } from "#api/workflow-phases.ts";
@@ -21,6 +22,7 @@ const kinds = [
   { chart: "run", policy: "runs-status", phases: runPhases },
   { chart: "persistent-workspace", policy: "persistentworkspaces-status", phases: workspacePhases },
   { chart: "workflow-run", policy: "workflowruns-status", phases: workflowRunPhases },
+  { chart: "workflow-action", policy: "workflowactions-status", phases: workflowActionPhases },
 ] as const;
 
 const policies = admissionPolicies(users);

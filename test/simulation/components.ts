@@ -19,6 +19,8 @@ const workspaceTtlSeconds = 20;
 
 /** Longer than the controllers are ever away, so that what a Run has stored is recorded before it is old enough. */
 const sweepIntervalMs = 60_000;
+/** How long an answered WorkflowAction is kept, in seconds. */
+const actionTtlSeconds = 60;
 
 /** The longest that a component that crashed stays away, in milliseconds. */
 const longestAbsenceMs = 25_000;
@@ -77,6 +79,7 @@ export class Components {
         const settings: ControllerSettings = {
           pool: { image: "kruntimes:simulation", clusterUid: this.#clusterUid, sweepIntervalMs },
           workflow: { workspaceTtlSeconds },
+          actions: { ttlSeconds: actionTtlSeconds },
         };
         return createControllers(deps, settings).start(signal);
       }

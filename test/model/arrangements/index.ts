@@ -4,6 +4,7 @@ import { jobArrangements } from "./job.ts";
 import { persistentWorkspaceArrangements } from "./persistent-workspace.ts";
 import { runArrangements } from "./run.ts";
 import { stepArrangements } from "./step.ts";
+import { workflowActionArrangements } from "./workflow-action.ts";
 import { workflowRunArrangements } from "./workflow-run.ts";
 
 const arrangements: Readonly<Record<string, AnyArrangements>> = {
@@ -13,6 +14,7 @@ const arrangements: Readonly<Record<string, AnyArrangements>> = {
   "workflow-run": workflowRunArrangements,
   job: jobArrangements,
   step: stepArrangements,
+  "workflow-action": workflowActionArrangements,
 };
 
 /** How the real components are brought to fire the events of a chart; a chart without it fails the run. */

@@ -23,6 +23,14 @@ const at = (phase: JobStatus["phase"]): JobsEvent => {
 const start: WorkflowRunEvent = { type: "START", jobs: ["build"], now };
 const freeze: WorkflowRunEvent = { type: "FREEZE", name: "snapshot" };
 const timeOut: WorkflowRunEvent = { type: "TIME_OUT", message, now };
+const stop: WorkflowRunEvent = { type: "STOP", message, now };
+const terminate: WorkflowRunEvent = { type: "TERMINATE", message, now };
+const recorded: WorkflowRunEvent = {
+  type: "RECORD_ACTIONS",
+  records: [{ uid: "u", name: "a", action: "Stop", at: completionTime, outcome: "Succeeded" }],
+};
+const forgotten: WorkflowRunEvent = { type: "FORGET_ACTIONS", uids: ["u"] };
+
 const waits: WorkflowRunEvent = { type: "WORKSPACE_WAITS", message, now };
 const ready: WorkflowRunEvent = { type: "WORKSPACE_READY", now };
 const invalid = (reason: "InvalidWorkflow" | "WorkflowNotFound" | "NameCollision"): WorkflowRunEvent => ({
@@ -32,6 +40,13 @@ const invalid = (reason: "InvalidWorkflow" | "WorkflowNotFound" | "NameCollision
   now,
 });
 
+/** The job `first` has ended well, and `build` runs, or has, too. */
+const both: JobsEvent = {
+  type: "JOBS",
+  jobs: { ...at("Running").jobs, first: at("Succeeded").jobs.build as JobStatus },
+};
+const bothEnded: JobsEvent = { type: "JOBS", jobs: { ...both.jobs, ...at("Succeeded").jobs } };
+
 /** The job `build` is ready behind another one. */
 const behind = (first: JobStatus["phase"]): JobsEvent => ({
   type: "JOBS",
@@ -40,6 +55,8 @@ const behind = (first: JobStatus["phase"]): JobsEvent => ({
 
 const phaseOf = (snapshot: AnyMachineSnapshot, id = "build"): string | undefined =>
   (snapshot as ReturnType<typeof restoreWorkflowRun>).context.status.jobs?.[id]?.phase;
+
+const statusOf = (snapshot: AnyMachineSnapshot) => (snapshot as ReturnType<typeof restoreWorkflowRun>).context.status;
 
 /** What its condition says about places for files: nothing, that a job waits for one, or that none does any more. */
 const placesOf = (snapshot: AnyMachineSnapshot): string | undefined =>
@@ -62,8 +79,15 @@ function follows(snapshot: AnyMachineSnapshot, event: WorkflowRunEvent): Workflo
       return at("Running");
     case "TIME_OUT":
       return snapshot.value === "Stopping" ? at("Stopping") : undefined;
+    case "STOP":
+    case "TERMINATE":
+      return snapshot.value === "Stopping" && phaseOf(snapshot) === "Running" ? at("Stopping") : recorded;
+    case "RECORD_ACTIONS":
+      return forgotten;
     case "JOBS": {
       const phase = phaseOf(snapshot);
+      const { shutdown } = statusOf(snapshot);
+      if (phase === "Stopping") return shutdown === undefined ? undefined : recorded;
       if (phase === "Succeeded") return { type: "JOBS_SUCCEEDED", now };
       if (phase === "Failed") return { type: "JOB_FAILED", now };
       return phase === "Cancelled" ? { type: "JOBS_ENDED", now } : undefined;
@@ -73,14 +97,18 @@ function follows(snapshot: AnyMachineSnapshot, event: WorkflowRunEvent): Workflo
   }
 }
 
+/** What is terminated is not terminated again: nothing would happen. */
+const escalation = (snapshot: AnyMachineSnapshot): WorkflowRunEvent[] =>
+  statusOf(snapshot).shutdown === "Terminate" ? [] : [terminate];
+
 function events(first: readonly WorkflowRunEvent[], snapshot: AnyMachineSnapshot): WorkflowRunEvent[] {
   switch (snapshot.value) {
     case "Pending":
       return [...first];
     case "Running":
-      return [at("Succeeded"), at("Failed"), timeOut, ...places(snapshot)];
+      return [at("Succeeded"), at("Failed"), timeOut, stop, terminate, ...places(snapshot)];
     case "Stopping":
-      return [at("Cancelled")];
+      return [at("Cancelled"), ...(statusOf(snapshot).shutdown === undefined ? [stop] : []), ...escalation(snapshot)];
     default:
       return [];
   }
@@ -125,11 +153,36 @@ export const workflowRunArrangements = arranged<WorkflowStage, WorkflowRunEvent>
         events: (snapshot) => {
           if (snapshot.value === "Pending") return [{ type: "START", jobs: ["first", "build"], now }];
           if (snapshot.value !== "Running") return [];
-          return phaseOf(snapshot, "first") === "Running" ? [behind("Succeeded")] : [timeOut];
+          return phaseOf(snapshot, "first") === "Running" ? [behind("Succeeded")] : [timeOut, stop, terminate];
         },
-        follows: (_, event) => (event.type === "START" ? behind("Running") : undefined),
+        follows: (_, event) => {
+          if (event.type === "START") return behind("Running");
+          return event.type === "JOBS" ? undefined : follows(_, event);
+        },
       },
     ),
+    scene(
+      "an action that comes at the same moment as something else, and is refused",
+      [start],
+      { spec: { jobs: { first: job([step("test")]), ...jobs }, parallelism: 1 }, comesWithAction: true },
+      {
+        events: (snapshot) => {
+          if (snapshot.value === "Pending") return [{ type: "START", jobs: ["first", "build"], now }];
+          if (snapshot.value !== "Running") return [];
+          return phaseOf(snapshot, "first") === "Running" ? [both] : [bothEnded];
+        },
+        follows: (snapshot, event) => {
+          if (event.type === "START") return behind("Running");
+          if (event.type !== "JOBS") return event.type === "JOBS_SUCCEEDED" ? recorded : follows(snapshot, event);
+          if (phaseOf(snapshot) === "Succeeded") return { type: "JOBS_SUCCEEDED", now };
+          return phaseOf(snapshot, "first") === "Succeeded" ? recorded : undefined;
+        },
+      },
+    ),
+    scene("templates that cannot be read, so that it stays Pending", [stop, terminate], {
+      spec: referring,
+      loses: ({ resource }) => resource.startsWith("controllerrevisions"),
+    }),
   ],
   arrange: {
     async FREEZE(stage) {
@@ -138,7 +191,21 @@ export const workflowRunArrangements = arranged<WorkflowStage, WorkflowRunEvent>
     },
     START: (stage) => stage.exists(),
     INVALID: (stage) => stage.exists(),
+    async STOP(stage) {
+      await stage.exists();
+      await stage.ask("Stop");
+    },
+    async TERMINATE(stage) {
+      await stage.exists();
+      await stage.ask("Terminate");
+    },
+    RECORD_ACTIONS: byItself,
+    FORGET_ACTIONS: byItself,
     async JOBS(stage, event) {
+      if (stage.surroundings.comesWithAction) {
+        if (event.jobs.first?.phase !== "Succeeded") return;
+        return stage.together(event.jobs.build?.phase === "Running" ? "first" : "build");
+      }
       if (event.jobs.first?.phase === "Succeeded") {
         await stage.hasWorkspace("build");
         stage.loses = ({ verb, resource }) => verb === "create" && resource.startsWith("persistentworkspaces");

@@ -2,9 +2,10 @@ import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
 import type { JobSpec } from "#api/kinds/job.ts";
 import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
 import type { Run, RunStatus } from "#api/kinds/run.ts";
+import type { WorkflowActionSpec } from "#api/kinds/workflow-action.ts";
 import type { JobStatus, StepStatus, WorkflowRun, WorkflowRunSpec } from "#api/kinds/workflow-run.ts";
 import type { KubeObject } from "#api/meta.ts";
-import { persistentWorkspaces, runs, workflowRuns } from "#api/resources.ts";
+import { persistentWorkspaces, runs, workflowActions, workflowRuns } from "#api/resources.ts";
 import { timestamp } from "#api/time.ts";
 import { createWorkflowRunController } from "#controllers/workflow-run/index.ts";
 import type { ResourceType } from "#kube/resource.ts";
@@ -22,6 +23,8 @@ export interface WorkflowSurroundings {
   readonly hasRuntime?: boolean;
   /** Kind of the children that the API server will not have. */
   readonly refuses?: "Run" | "PersistentWorkspace";
+  /** With every job that ends, at the same moment, comes an action that is refused. */
+  readonly comesWithAction?: true;
   /** Requests that are lost on their way; by default none. */
   readonly loses?: (request: FaultRequest) => boolean;
 }
@@ -46,6 +49,7 @@ export class WorkflowStage implements Stage {
   /** Kind of the children that are refused from now on. */
   refuses: string | undefined;
   readonly #stateOf: (run: WorkflowRun) => string | undefined;
+  #asked = 0;
 
   constructor(surroundings: WorkflowSurroundings, stateOf: (run: WorkflowRun) => string | undefined) {
     const { loses = () => false, refuses } = surroundings;
@@ -122,6 +126,26 @@ export class WorkflowStage implements Stage {
     await this.plane.client
       .of(runs)
       .update({ ...run, status: { ...run.status, ...(ended && { completionTime }), ...status } }, "status");
+  }
+
+  /** Somebody asks for something. */
+  async ask(action: string, more: Partial<WorkflowActionSpec> = {}): Promise<void> {
+    const metadata = { name: `${action.toLowerCase()}-${++this.#asked}`, namespace };
+    await this.plane.create(workflowActions, {
+      metadata,
+      spec: { workflowRef: { name: runName }, action, ...more },
+    });
+  }
+
+  /** A job of one step ends well, and an action comes that is refused; the controller sees both at once. */
+  async together(id: string): Promise<void> {
+    await this.hasChild(id, "test");
+    // Until the action can be read, no pass gets anywhere.
+    this.loses = ({ verb, resource }) => verb === "get" && resource.startsWith("workflowactions");
+    await this.ask("Skip");
+    await this.succeed(id, "test");
+    await this.plane.settle();
+    this.loses = () => false;
   }
 
   /** A Pod takes the Run. */

@@ -129,7 +129,9 @@ export const jobOracle: Oracle = {
     STEPS: ["stays"],
     STEPS_SUCCEEDED: ["Succeeded"],
     STEP_FAILED: ["Failed"],
-    STEPS_ENDED: ({ before }) => [before.reason === "TimedOut" ? "Cancelled" : "Failed"],
+    STEPS_ENDED: ({ before }) => [
+      ["TimedOut", "Stopped", "Terminated"].includes(String(before.reason)) ? "Cancelled" : "Failed",
+    ],
     OUTPUTS_FAILED: ["Failed"],
     WORKSPACE_LOST: ["Failed"],
     REPLACE_WORKSPACE: otherWorkspace,
@@ -169,15 +171,28 @@ export const jobOracle: Oracle = {
   },
 };
 
+const records = (status: Status) => (status.appliedActions ?? []) as readonly { readonly uid: string }[];
+const severity = (status: Status) => ["Stop", "Terminate"].indexOf(String(status.shutdown)) + 1;
+const isKnown: Heed = (before, event) =>
+  records(before).some(({ uid }) => (field(event, "uids") as readonly string[]).includes(uid));
+const recording = { RECORD_ACTIONS: true, FORGET_ACTIONS: isKnown } as const;
+
 const jobsDiffer: Heed = (before, event) => differs(before.jobs ?? {}, field(event, "jobs"));
 const allJobsEnded = (before: Status) => jobsOf(before).every(hasEnded);
 const places = (before: Status) => condition(before, "WorkspaceReady");
 
+/** At once when no job is at work. */
+const endsWithJobs = ({ before }: Move) => [
+  before.phase === "Stopping" || jobsOf(before).some(isActive) ? "Stopping" : "Failed",
+];
+
 export const workflowRunOracle: Oracle = {
   terminal: runEnds,
   heeds: {
-    Pending: always("FREEZE", "START", "INVALID"),
+    Pending: always("FREEZE", "START", "INVALID", "STOP", "TERMINATE"),
     Running: {
+      ...always("STOP", "TERMINATE"),
+      ...recording,
       JOBS: jobsDiffer,
       JOBS_SUCCEEDED: (before) => allJobsEnded(before) && !jobsOf(before).some(isBad),
       JOB_FAILED: (before) => allJobsEnded(before) && jobsOf(before).some(isBad),
@@ -186,7 +201,15 @@ export const workflowRunOracle: Oracle = {
         places(before)?.status !== "False" || !saysSame(places(before)?.message, field(event, "message")),
       WORKSPACE_READY: (before) => places(before)?.status === "False",
     },
-    Stopping: { JOBS: jobsDiffer, JOBS_ENDED: (before) => !jobsOf(before).some(isActive) },
+    Stopping: {
+      ...recording,
+      JOBS: jobsDiffer,
+      JOBS_ENDED: (before) => !jobsOf(before).some(isActive),
+      STOP: (before) => !has(before, "shutdown"),
+      TERMINATE: (before) => before.shutdown !== "Terminate",
+    },
+    Succeeded: recording,
+    Failed: recording,
   },
   leadsTo: {
     FREEZE: ["stays"],
@@ -196,24 +219,34 @@ export const workflowRunOracle: Oracle = {
     JOBS_SUCCEEDED: ["Succeeded"],
     JOB_FAILED: ["Failed"],
     JOBS_ENDED: ["Failed"],
-    TIME_OUT: ({ before }) => [jobsOf(before).some(isActive) ? "Stopping" : "Failed"],
+    TIME_OUT: endsWithJobs,
+    STOP: endsWithJobs,
+    TERMINATE: endsWithJobs,
+    RECORD_ACTIONS: ["stays"],
+    FORGET_ACTIONS: ["stays"],
     WORKSPACE_WAITS: ["stays"],
     WORKSPACE_READY: ["stays"],
   },
   writersOf: () => ["controller"],
   check: (move) => {
-    const { after } = move;
+    const { before, after, event } = move;
     const jobs = jobsOf(after);
     const isEnd = runEnds.includes(after.phase);
     const ended = jobs.filter(hasEnded).length;
     return claims({
-      ...common({ terminal: runEnds }, move),
+      ...common({ terminal: runEnds }, move, ["appliedActions"]),
       ...finished({ terminal: runEnds }, move, "Succeeded"),
       "no job outlives its run": !isEnd || jobs.every(hasEnded),
       "a run succeeds only by its jobs": after.phase !== "Succeeded" || (jobs.length > 0 && jobs.every(endedWell)),
       "progress counts the jobs that ended": !has(after, "jobs") || after.progress === `${ended}/${jobs.length}`,
       "attempts count from 1": !has(after, "jobs") || after.attempt === 1,
       "a run that is stopping says why": after.phase !== "Stopping" || has(after, "reason"),
+      "shutdown never falls": severity(after) >= severity(before),
+      "a run that was asked to end says so, unless it was ending before":
+        !has(after, "shutdown") || ["Stopped", "Terminated", "TimedOut"].includes(String(after.reason)),
+      "who is terminated is not called stopped": (after.shutdown === "Terminate") === (after.reason === "Terminated"),
+      "records come and go by their own events":
+        records(before).length === records(after).length || event.type.endsWith("_ACTIONS"),
       "nobody waits for a place after the end":
         !isEnd || !JSON.stringify(after.conditions).includes("WorkspaceCapacity"),
     });

@@ -1,5 +1,5 @@
 import type { AnyMachineSnapshot } from "xstate";
-import type { JobStatus } from "#api/kinds/workflow-run.ts";
+import type { AppliedAction, JobStatus } from "#api/kinds/workflow-run.ts";
 import type { WorkflowRunEvent, WorkflowRunSnapshot } from "#machines/workflow-run.ts";
 import { at, type Samples, type Walk } from "./samples.ts";
 
@@ -30,6 +30,17 @@ const stages: readonly Record<string, JobStatus>[] = [
   { build: job("Cancelled", { reason: "TimedOut", message }), deploy: job("Waiting") },
 ];
 
+function record(uid: string): AppliedAction {
+  return {
+    uid,
+    name: `ci-stop-${uid}`,
+    action: "Stop",
+    at: "2025-07-06T12:00:32.000000Z",
+    outcome: "Succeeded",
+    message,
+  };
+}
+
 export const workflowRunSamples: Samples<WorkflowRunEvent> = {
   FREEZE: [{ type: "FREEZE", name: "ci-snapshot-1a2b3c4d" }],
   START: [
@@ -45,6 +56,10 @@ export const workflowRunSamples: Samples<WorkflowRunEvent> = {
   JOB_FAILED: [{ type: "JOB_FAILED", now: at(20) }],
   JOBS_ENDED: [{ type: "JOBS_ENDED", now: at(40) }],
   TIME_OUT: [{ type: "TIME_OUT", message, now: at(30) }],
+  STOP: [{ type: "STOP", message, now: at(32) }],
+  TERMINATE: [{ type: "TERMINATE", message, now: at(33) }],
+  RECORD_ACTIONS: [{ type: "RECORD_ACTIONS", records: [record("one")] }],
+  FORGET_ACTIONS: [{ type: "FORGET_ACTIONS", uids: ["one", "two"] }],
   WORKSPACE_WAITS: [
     { type: "WORKSPACE_WAITS", message, now: at(5) },
     { type: "WORKSPACE_WAITS", message: "another text", now: at(6) },
@@ -56,9 +71,9 @@ export const workflowRunWalk: Walk = {
   samples: workflowRunSamples,
   essence: (snapshot: AnyMachineSnapshot) => {
     const { value, context } = snapshot as WorkflowRunSnapshot;
-    const { jobs, reason, conditions, snapshotRef } = context.status;
+    const { jobs, reason, conditions, snapshotRef, shutdown, appliedActions = [] } = context.status;
     const phases = Object.values(jobs ?? {}).map((each) => each.phase);
     const waits = conditions?.find((each) => each.type === "WorkspaceReady");
-    return [value, phases, reason, waits?.status, waits?.message, snapshotRef];
+    return [value, phases, reason, waits?.status, waits?.message, snapshotRef, shutdown, appliedActions.length > 0];
   },
 };

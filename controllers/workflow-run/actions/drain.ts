@@ -1,0 +1,76 @@
+import type { WorkflowAction, WorkflowActionVerb } from "#api/kinds/workflow-action.ts";
+import { workflowActionVerbs } from "#api/kinds/workflow-action.ts";
+import type { AppliedAction } from "#api/kinds/workflow-run.ts";
+import { timestamp } from "#api/time.ts";
+import { clip } from "#machines/lib/text.ts";
+import type { WorkflowRunSnapshot } from "#machines/workflow-run.ts";
+import { stop } from "./stop.ts";
+import { type ApplyContext, refuse, type Verdict } from "./verdict.ts";
+
+export interface Drained {
+  readonly snapshot: WorkflowRunSnapshot;
+  /** What was made of each action, in their order. */
+  readonly answers: readonly AppliedAction[];
+  /** Those of them that changed the run. */
+  readonly applied: readonly AppliedAction[];
+}
+
+type Verb = (action: WorkflowAction, context: ApplyContext) => Verdict;
+
+const verbs: Readonly<Partial<Record<WorkflowActionVerb, Verb>>> = { Stop: stop, Terminate: stop };
+
+/**
+ * Applies actions to a run in memory, one after the other, each wholly or not at all. Nothing of it counts before the status is
+ * stored together with the answers.
+ */
+export function drain(
+  snapshot: WorkflowRunSnapshot,
+  actions: readonly WorkflowAction[],
+  context: Omit<ApplyContext, "snapshot">,
+): Drained {
+  const answers: AppliedAction[] = [];
+  const applied: AppliedAction[] = [];
+  let current = snapshot;
+  for (const action of actions) {
+    const verdict = apply(action, { ...context, snapshot: current });
+    const answer: AppliedAction = {
+      uid: action.metadata.uid ?? "",
+      name: action.metadata.name,
+      action: action.spec.action,
+      at: timestamp(context.now),
+      outcome: verdict.outcome,
+      ...(verdict.outcome === "Failed" && { reason: verdict.reason }),
+      message: clip(verdict.message),
+    };
+    answers.push(answer);
+    if (verdict.outcome === "Failed" || verdict.snapshot === current) continue;
+    applied.push(answer);
+    current = verdict.snapshot;
+  }
+  return { snapshot: current, answers, applied };
+}
+
+function apply(action: WorkflowAction, context: ApplyContext): Verdict {
+  const verb = workflowActionVerbs.find((each) => each === action.spec.action);
+  const effect = verb && verbs[verb];
+  if (effect === undefined) {
+    return refuse("UnsupportedAction", `this controller does not know the action ${action.spec.action}`);
+  }
+  if (context.snapshot.hasTag("terminal")) {
+    const { value, context: fields } = context.snapshot;
+    const why = fields.status.reason === undefined ? "" : ` (${fields.status.reason})`;
+    return refuse("WorkflowCompleted", `WorkflowRun ${context.run.metadata.name} has ended as ${value}${why}`);
+  }
+  return effect(action, context);
+}
+
+/** Order in which actions are applied: by age, and of one second by name. */
+export function inOrder(actions: readonly WorkflowAction[]): WorkflowAction[] {
+  const key = ({ metadata }: WorkflowAction) => [metadata.creationTimestamp ?? "", metadata.name] as const;
+  return [...actions].sort((a, b) => {
+    const [timeA, nameA] = key(a);
+    const [timeB, nameB] = key(b);
+    if (timeA !== timeB) return timeA < timeB ? -1 : 1;
+    return nameA < nameB ? -1 : 1;
+  });
+}

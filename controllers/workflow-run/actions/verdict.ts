@@ -1,0 +1,23 @@
+import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
+import type { ActionFailureReason } from "#machines/workflow-action.ts";
+import type { WorkflowRunSnapshot } from "#machines/workflow-run.ts";
+
+/** What an action is applied to. */
+export interface ApplyContext {
+  readonly run: WorkflowRun;
+  /** The run as the actions before it have left it. */
+  readonly snapshot: WorkflowRunSnapshot;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** What was made of an action. The snapshot is the very one that it was applied to when nothing had to change. */
+export type Verdict =
+  | { readonly outcome: "Succeeded"; readonly snapshot: WorkflowRunSnapshot; readonly message: string }
+  | { readonly outcome: "Failed"; readonly reason: ActionFailureReason; readonly message: string };
+
+export const refuse = (reason: ActionFailureReason, message: string): Verdict => ({
+  outcome: "Failed",
+  reason,
+  message,
+});
