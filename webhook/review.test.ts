@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
 import type { Run, RunSpec } from "#api/kinds/run.ts";
 import type { Runtime } from "#api/kinds/runtime.ts";
 import type { Action, Workflow } from "#api/kinds/workflow.ts";
@@ -62,6 +63,15 @@ const fromSecret: RunSpec["env"] = [
   { name: "B", valueFrom: { secretKeyRef: { name: "db", key: "password", optional: true } } },
 ];
 
+const artifact: ArtifactRef = {
+  name: "a",
+  driver: "Filesystem",
+  type: "File",
+  location: { filesystem: { path: "runs/u/artifacts/a", volumeClaimName: "one" } },
+  sizeBytes: 1,
+  digest: `sha256:${"0".repeat(64)}`,
+};
+
 const references: Record<string, { spec: Partial<RunSpec>; lookups: Lookups; refused: string[] }> = {
   "a Secret that the Runtime lists": { spec: { env: fromSecret }, lookups: lists({ secrets: ["db"] }), refused: [] },
   "a Secret that it does not list, even an optional one": {
@@ -79,10 +89,20 @@ const references: Record<string, { spec: Partial<RunSpec>; lookups: Lookups; ref
     lookups: lists({}),
     refused: ["spec.source.credentialsSecretName"],
   },
+  "an artifact of another store": {
+    spec: { artifactInputs: [{ ref: artifact, path: "a" }] },
+    lookups: lists({ artifactStore: { driver: "Filesystem", filesystem: { volumeClaimName: "two" } } }),
+    refused: ["spec.artifactInputs[0].ref"],
+  },
+  "an artifact of its store": {
+    spec: { artifactInputs: [{ ref: artifact, path: "a" }] },
+    lookups: lists({ artifactStore: { driver: "Filesystem", filesystem: { volumeClaimName: "one" } } }),
+    refused: [],
+  },
   "a Runtime that is not there yet": { spec: { env: fromSecret }, lookups: nothing, refused: [] },
 };
 
-test.each(Object.entries(references))("a Run may refer to what its Runtime lists: %s", async (_, one) => {
+test.each(Object.entries(references))("a Run may refer to what its Runtime has: %s", async (_, one) => {
   const spec = { runtime: "bash", source: { inline: "true" }, ...one.spec };
   const object: Run = { metadata: { name: "r", namespace: "n" }, spec };
   const errors = await review({ operation: "CREATE", kind: "Run", namespace: "n", object }, one.lookups);

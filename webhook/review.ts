@@ -7,9 +7,9 @@ import type { Runtime } from "#api/kinds/runtime.ts";
 import type { Action, Workflow } from "#api/kinds/workflow.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import type { KubeObject } from "#api/meta.ts";
-import { isListed, listedIn, referencesOf } from "#api/references.ts";
 import { validateCreate, validateUpdate } from "#api/validation/index.ts";
 import { compileAction, workflowErrors } from "#workflows/compile-workflow.ts";
+import { runtimeErrors } from "./run-runtime.ts";
 
 /** A request to write an object of ours, after its schema was checked. */
 export interface Review {
@@ -43,7 +43,7 @@ export async function review(request: Review, lookups: Lookups): Promise<readonl
   return [
     ...compileErrors(kind, object),
     ...(await workspaceErrors(request, lookups)),
-    ...(await referenceErrors(request, lookups)),
+    ...(kind === "Run" ? await runtimeErrors(object as Run, request.namespace, lookups) : []),
   ];
 }
 
@@ -92,21 +92,4 @@ async function workspaceErrors({ kind, namespace, object }: Review, lookups: Loo
     return refuse(message, "Use the Runtime of the workspace, or another workspace.");
   }
   return [];
-}
-
-/** Secrets and ConfigMaps are for Runs only where the Runtime lists them; one that is not there yet is asked by its agent. */
-async function referenceErrors({ kind, namespace, object }: Review, lookups: Lookups): Promise<FieldError[]> {
-  if (kind !== "Run") return [];
-  const run = object as Run;
-  const references = referencesOf(run);
-  const runtime = references.length === 0 ? undefined : await lookups.runtime(namespace, run.spec.runtime);
-  if (runtime === undefined) return [];
-  return references
-    .filter((reference) => !isListed(runtime.spec, reference))
-    .map((reference) => ({
-      path: reference.path,
-      message: `Runtime ${run.spec.runtime} does not list ${reference.kind} ${reference.name}`,
-      advice: `Add it to spec.${listedIn[reference.kind]} of the Runtime, or use one that is there.`,
-      type: "FieldValueForbidden",
-    }));
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
 import type { ArtifactStoreSpec } from "#api/kinds/runtime.ts";
 import type { JobStatus } from "#api/kinds/workflow-run.ts";
-import { checkStores, resolveArtifacts, type StoreOwner, storeMismatch } from "./artifacts.ts";
+import { checkStores, resolveArtifacts, type StoreOwner, storeMismatch, unreadable } from "./artifacts.ts";
 import type { JobPlan, StepPlan } from "./plan.ts";
 
 const ref = (name: string, run = "r1"): ArtifactRef => ({
@@ -135,6 +135,29 @@ const stores: Record<string, { from?: ArtifactStoreSpec; to?: ArtifactStoreSpec;
 
 test.each(Object.entries(stores))("stores: %s", (_, { from, to, want }) => {
   const message = storeMismatch(runtime("one", from), runtime("two", to));
+  expect(message).toEqual(want === undefined ? undefined : expect.stringMatching(want));
+});
+
+const digest = `sha256:${"0".repeat(64)}`;
+const stored = (driver: "Filesystem" | "S3", location: ArtifactRef["location"]): ArtifactRef => ({
+  ...{ name: "a", driver, type: "File", location, sizeBytes: 1, digest },
+});
+const onClaim = (volumeClaimName?: string) =>
+  stored("Filesystem", { filesystem: { path: "runs/u/artifacts/a", ...(volumeClaimName && { volumeClaimName }) } });
+const inBucket = (name: string) => stored("S3", { s3: { bucket: name, key: "runs/u/artifacts/a" } });
+
+const references: Record<string, { ref: ArtifactRef; to?: ArtifactStoreSpec; want: RegExp | undefined }> = {
+  "the same claim": { ref: onClaim("a"), to: claim("a"), want: undefined },
+  "a claim that it does not name": { ref: onClaim(), to: claim("a"), want: undefined },
+  "another claim": { ref: onClaim("a"), to: claim("b"), want: /^it is in claim a, Runtime "two" has claim b$/ },
+  "the same bucket": { ref: inBucket("a"), to: bucket("a"), want: undefined },
+  "another bucket": { ref: inBucket("a"), to: bucket("b"), want: /bucket a, .* bucket b/ },
+  "another driver": { ref: inBucket("a"), to: claim("a"), want: /driver S3, Runtime "two" has one of Filesystem/ },
+  "no store": { ref: onClaim("a"), want: /^Runtime "two" has no artifactStore$/ },
+};
+
+test.each(Object.entries(references))("an artifact for a Runtime: %s", (_, { ref, to, want }) => {
+  const message = unreadable(ref, runtime("two", to));
   expect(message).toEqual(want === undefined ? undefined : expect.stringMatching(want));
 });
 

@@ -1,3 +1,4 @@
+import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
 import type { RunArtifactInput } from "#api/kinds/run.ts";
 import type { ArtifactStoreSpec, RuntimeSpec } from "#api/kinds/runtime.ts";
 import type { JobStatus } from "#api/kinds/workflow-run.ts";
@@ -56,6 +57,20 @@ export function storeMismatch(producer: StoreOwner, consumer: StoreOwner): strin
   const b = placeOf(to);
   if (a === b) return undefined;
   return `Runtimes "${producer.name}" and "${consumer.name}" keep artifacts in different places: ${a} and ${b}`;
+}
+
+/** Why a Runtime cannot read an artifact, as far as its coordinates tell; undefined when they speak for it. */
+export function unreadable({ driver, location }: ArtifactRef, { name, spec }: StoreOwner): string | undefined {
+  const store = spec.artifactStore;
+  if (store === undefined) return `Runtime "${name}" has no artifactStore`;
+  if (store.driver !== driver)
+    return `it is in a store of driver ${driver}, Runtime "${name}" has one of ${store.driver}`;
+  const [what, at, own] =
+    driver === "Filesystem"
+      ? ["claim", location.filesystem?.volumeClaimName, store.filesystem?.volumeClaimName]
+      : ["bucket", location.s3?.bucket, store.s3?.bucket];
+  // A reference need not name the claim.
+  return at === undefined || at === own ? undefined : `it is in ${what} ${at}, Runtime "${name}" has ${what} ${own}`;
 }
 
 /**

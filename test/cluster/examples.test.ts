@@ -7,9 +7,10 @@ import type { Run } from "#api/kinds/run.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import type { KubeObject } from "#api/meta.ts";
 import { workflowRuns } from "#api/resources.ts";
+import { exampleRepository, startGitServer, withRepository } from "#test/integration/support/git-server.ts";
 import { finished, installPlatform } from "./platform.ts";
-import { adminClient, kubectl, testNamespace, until } from "./support.ts";
-import { volumeFor } from "./volumes.ts";
+import { adminClient, apply, kubectl, nodeAddress, testNamespace, until } from "./support.ts";
+import { ownCluster, volumeFor } from "./volumes.ts";
 
 beforeAll(() => installPlatform());
 
@@ -34,6 +35,10 @@ const endings: Record<string, Ending> = {
   },
   affinity: { prints: ["done with the noise", "now it is calm"] },
   outputs: { prints: ["Released v1.4.2"], status: { outputs: { jobs: { version: { outputs: { tag: "v1.4.2" } } } } } },
+  secrets: {
+    prints: ["Good morning, a password of 28 characters", "this line would show it: ***", "proxy: none"],
+  },
+  "private-repository": { prints: ["built from a private repository"] },
   "fan-out": { prints: ["The sums are 20 and 25"] },
   "workspace-shared": { prints: ["written by writer"] },
   "data-sharing": {
@@ -44,12 +49,14 @@ const endings: Record<string, Ending> = {
 
 const folder = join(import.meta.dirname, "../../examples");
 
-/** The objects of an example, Runtimes and claims first, as `kubectl apply -f` of the folder takes them. */
-async function objectsOf(name: string): Promise<KubeObject[]> {
+/** The files of an example, in the order in which `kubectl apply -f` of the folder takes them. */
+async function textsOf(name: string): Promise<string[]> {
   const files = (await readdir(join(folder, name))).filter((file) => file.endsWith(".yaml")).sort();
-  const texts = await Promise.all(files.map((file) => readFile(join(folder, name, file), "utf8")));
-  return texts.flatMap((text) => parseAllDocuments(text).map((document) => document.toJS() as KubeObject));
+  return Promise.all(files.map((file) => readFile(join(folder, name, file), "utf8")));
 }
+
+const objectsOf = (texts: readonly string[]) =>
+  texts.flatMap((text) => parseAllDocuments(text).map((document) => document.toJS() as KubeObject));
 
 /** What the programs of all Pods of the namespace have printed. */
 async function printed(namespace: string): Promise<string> {
@@ -59,17 +66,26 @@ async function printed(namespace: string): Promise<string> {
 }
 
 const entries = await readdir(folder, { withFileTypes: true });
-const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+// The repository of the one is on this machine, which Pods of another cluster need not reach.
+const names = entries
+  .filter((entry) => entry.isDirectory() && (ownCluster || entry.name !== "private-repository"))
+  .map(({ name }) => name);
 
 test.concurrent.each(names)("example %s", { timeout: 180_000 }, async (name) => {
   const ending = endings[name] ?? { prints: [] };
   const client = adminClient();
   await using namespace = await testNamespace("example");
-  const objects = await objectsOf(name);
+  await using server =
+    name === "private-repository"
+      ? await startGitServer({ ...exampleRepository, host: await nodeAddress() })
+      : undefined;
+  const written = await textsOf(name);
+  const texts = server === undefined ? written : written.map((text) => withRepository(text, server));
+  const objects = objectsOf(texts);
   const claims = objects.filter(({ kind }) => kind === "PersistentVolumeClaim");
   // The class that nobody names.
   await using _ = claims[0] && (await volumeFor(namespace.name, claims[0].metadata.name, ""));
-  await kubectl(["apply", "-n", namespace.name, "-f", join(folder, name)]);
+  await apply(texts.join("\n---\n"), namespace.name);
 
   const started = objects.filter(({ kind }) => kind === "Workflow").map(({ metadata }) => metadata.name);
   for (const workflow of started) {
@@ -96,5 +112,6 @@ test.concurrent.each(names)("example %s", { timeout: 180_000 }, async (name) => 
 });
 
 test("the endings are those of examples that exist", () => {
-  expect(names).toEqual(expect.arrayContaining(Object.keys(endings)));
+  const all = entries.map(({ name }) => name);
+  expect(all).toEqual(expect.arrayContaining(Object.keys(endings)));
 });

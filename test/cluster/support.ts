@@ -153,3 +153,7 @@ export async function untilGone<T extends KubeObject>(
     await new Promise((done) => setTimeout(done, 100));
   }
 }
+
+/** Address at which Pods reach this machine, where it is the node. */
+export const nodeAddress = () =>
+  kubectl(["get", "nodes", "-o", 'jsonpath={.items[0].status.addresses[?(@.type=="InternalIP")].address}']);

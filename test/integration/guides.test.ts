@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promis
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { exitCodeMeanings } from "#cli/exit-codes.ts";
-import { type GitServer, startGitServer } from "./support/git-server.ts";
+import { exampleRepository, type GitServer, startGitServer, withRepository } from "./support/git-server.ts";
 import { readGuide } from "./support/guide.ts";
 import { krt, root, steady, workDirectory } from "./support/krt.ts";
 
@@ -88,23 +88,17 @@ const examples: Record<string, readonly RegExp[]> = {
   "data-sharing": [/^deploy\/verify-artifact \| artifact verified$/m, /dist\.tgz {2}\d+ B {2}sha256:[0-9a-f]{64}$/m],
 };
 
-/** A private repository at the address of the example. @returns the directory of the example as a reader would change it */
-async function withRepository(name: string, server: GitServer): Promise<string> {
+/** @returns the directory of the example as a reader would change it for the server */
+async function privateExample(name: string, server: GitServer): Promise<string> {
   const text = await readFile(join(root, "examples", name, "run.yaml"), "utf8");
-  const changed = text
-    .replace("https://git.example.com/team/project.git", server.url)
-    .replace("  password: ", `  ca.crt: ${JSON.stringify(server.ca)}\n  password: `);
   await mkdir(join(directory, name));
-  await writeFile(join(directory, name, "run.yaml"), changed);
+  await writeFile(join(directory, name, "run.yaml"), withRepository(text, server));
   return join(directory, name);
 }
 
 test.each(Object.entries(examples))("example %s", async (name, texts) => {
-  await using server = await startGitServer({
-    login: { username: "ci", password: "a-token-of-your-git-server" },
-    commits: [{ "build.sh": "echo built from a private repository\n" }],
-  });
-  const example = name === "private-repository" ? await withRepository(name, server) : `examples/${name}`;
+  await using server = name === "private-repository" ? await startGitServer(exampleRepository) : undefined;
+  const example = server === undefined ? `examples/${name}` : await privateExample(name, server);
   const { code, out, err, left } = await krt(["local", "run", example, "--follow"]);
   expect({ code, err, left }, out).toEqual({ code: 0, err: "", left: { directories: [], processes: [] } });
   for (const text of texts) expect(out).toMatch(text);

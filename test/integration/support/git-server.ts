@@ -132,3 +132,16 @@ async function makeCertificate(base: string, host: string): Promise<{ key: strin
   ]);
   return { key: await readFile(key, "utf8"), cert: await readFile(cert, "utf8") };
 }
+
+/** The example of a private repository, as a reader would change it for this server. */
+export function withRepository(example: string, { url, ca }: Pick<GitServer, "url" | "ca">): string {
+  return example
+    .replace("https://git.example.com/team/project.git", url)
+    .replace("  password: ", `  ca.crt: ${JSON.stringify(ca)}\n  password: `);
+}
+
+/** The login and the commits that the example expects. */
+export const exampleRepository: GitServerOptions = {
+  login: { username: "ci", password: "a-token-of-your-git-server" },
+  commits: [{ "build.sh": "echo built from a private repository\n" }],
+};
