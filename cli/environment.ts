@@ -97,6 +97,8 @@ export interface Environment {
   readonly invokedAs: string;
   /** @throws CliError when no kubeconfig leads to a cluster */
   connect(choice: KubeconfigChoice): Promise<Connection>;
+  /** Names of the contexts of the kubeconfig that counts. */
+  contexts(file: string | undefined): Promise<readonly string[]>;
   readonly downloads: DownloadFiles;
   readonly machine: Machine;
   /** Version of this installation. */

@@ -11,7 +11,7 @@ import { systemRandom } from "#kube/system-random.ts";
 import type { Connection } from "../environment.ts";
 import { CliError } from "../errors.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { readPlainKubeconfig } from "./plain-kubeconfig.ts";
+import { contextsOf, readPlainKubeconfig } from "./plain-kubeconfig.ts";
 
 /** Connects as kubectl would: `--kubeconfig`, `$KUBECONFIG`, `~/.kube/config`, or the service account of a Pod. */
 export async function systemConnect(choice: KubeconfigChoice): Promise<Connection> {
@@ -41,6 +41,11 @@ async function accessOf(choice: KubeconfigChoice): Promise<ClusterAccess> {
       cause: error,
     });
   }
+}
+
+/** Names of the contexts of all kubeconfig files that count. */
+export function contextNames(file: string | undefined): readonly string[] {
+  return [...new Set(filesOf(file).flatMap(contextsOf))];
 }
 
 /**

@@ -34,6 +34,7 @@ export function systemEnvironment(): Environment {
     invokedAs: basename(process.argv[1] ?? "").startsWith("kubectl-") ? "kubectl krt" : "krt",
     // Loaded only by those who need a cluster: reading kubeconfigs takes a large library.
     connect: async (choice) => (await import("./connect.ts")).systemConnect(choice),
+    contexts: async (file) => (await import("./connect.ts")).contextNames(file),
     downloads: systemDownloadFiles,
     machine: systemMachine(fileURLToPath(new URL("bin/krt.mjs", root))),
     version,

@@ -68,6 +68,13 @@ export function readPlainKubeconfig(file: string, context: string | undefined): 
   };
 }
 
+/** Names of the contexts of a kubeconfig; none of one that cannot be read. */
+export function contextsOf(file: string): string[] {
+  const contexts = read(file)?.contexts;
+  if (!Array.isArray(contexts)) return [];
+  return contexts.flatMap((one: unknown) => (isObject(one) && typeof one.name === "string" ? [one.name] : []));
+}
+
 function read(file: string): Fields | undefined {
   try {
     const value: unknown = parse(readFileSync(file, "utf8"));

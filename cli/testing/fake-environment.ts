@@ -45,6 +45,7 @@ export function fakeEnvironment(files: InputFiles = fakeFiles({})) {
     variables: {},
     invokedAs: "krt",
     connect: never,
+    contexts: async () => ["here", "there"],
     downloads: { exists: never, openPartial: never },
     machine: { makeDirectory: never, spawn: never, signal: never, isAlive: never, crash: never },
     version: "1.2.3",
