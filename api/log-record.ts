@@ -27,6 +27,8 @@ export interface LogRecord {
    * anew what it does not know to have been printed; by this, readers tell (`log-repeats.ts`). Absent in `system` records.
    */
   readonly end?: number;
+  /** A `system` record without a message: the attempt prints nothing more. */
+  readonly last?: true;
 }
 
 /**
@@ -41,14 +43,15 @@ export const maxLineBytes = 16 * 1024 - 1;
  */
 export const maxMessageBytes = maxLineBytes - 512;
 
-const opening = '{"run":"';
+/** What every record's line starts with. */
+export const recordOpening = '{"run":"';
 const uidPattern = /^[A-Za-z0-9._-]{1,63}$/;
 const streams: ReadonlySet<unknown> = new Set<LogStream>(["stdout", "stderr", "system"]);
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** What every line of that Run's records starts with, and no other line does. */
 export function linePrefix(runUid: string): string {
-  return `${opening}${runUid}",`;
+  return `${recordOpening}${runUid}",`;
 }
 
 /**
@@ -58,7 +61,7 @@ export function linePrefix(runUid: string): string {
  */
 export function encodeRecord(record: LogRecord): string {
   if (!uidPattern.test(record.run)) throw new RangeError(`"${record.run}" is not the UID of a Run`);
-  const tail = `${record.partial ? ',"partial":true' : ""}${record.encoding ? `,"encoding":"${record.encoding}"` : ""}${record.end === undefined ? "" : `,"end":${record.end}`}}\n`;
+  const tail = `${record.partial ? ',"partial":true' : ""}${record.encoding ? `,"encoding":"${record.encoding}"` : ""}${record.end === undefined ? "" : `,"end":${record.end}`}${record.last ? ',"last":true' : ""}}\n`;
   const line =
     `${linePrefix(record.run)}"attempt":${record.attempt},"seq":${record.seq},"time":"${record.time}",` +
     `"stream":"${record.stream}","message":${JSON.stringify(record.message)}${tail}`;
@@ -70,7 +73,7 @@ export function encodeRecord(record: LogRecord): string {
 
 /** The record of a line (with or without its newline), or `undefined` when the line is something else. */
 export function decodeRecord(line: string): LogRecord | undefined {
-  if (!line.startsWith(opening)) return undefined;
+  if (!line.startsWith(recordOpening)) return undefined;
   let value: unknown;
   try {
     value = JSON.parse(line);
@@ -108,7 +111,8 @@ function isRecord(value: unknown): value is LogRecord {
     typeof r.message === "string" &&
     (r.partial === undefined || r.partial === true) &&
     (r.encoding === undefined || r.encoding === "base64") &&
-    (r.end === undefined || isCount(r.end))
+    (r.end === undefined || isCount(r.end)) &&
+    (r.last === undefined || r.last === true)
   );
 }
 

@@ -3,6 +3,7 @@ export const components: Readonly<Record<string, (args: readonly string[]) => Pr
   scheduler: async (args) => (await import("../controllers/scheduler/main.ts")).main(args),
   controller: async (args) => (await import("../controllers/main.ts")).main(args),
   webhook: async (args) => (await import("../webhook/main.ts")).main(args),
+  "run-extension-api": async (args) => (await import("../extension-api/server/main.ts")).main(args),
   agent: async (args) => {
     // Nobody is left to drain for.
     whenParentEnds(() => process.exit(1));

@@ -191,6 +191,18 @@ export function httpTransport(options: HttpTransportOptions): Transport {
     }
   }
 
+  async function open<T>(request: ApiRequest, read: (body: AsyncIterable<Buffer>) => AsyncGenerator<T>) {
+    const limit = callLimit(request, clock, closing.signal);
+    try {
+      const { body } = await answer(request, limit, true);
+      limit.open();
+      return untilStopped(limit, read(body as AsyncIterable<Buffer>));
+    } catch (error) {
+      limit.release();
+      throw asTransportError(limit, error);
+    }
+  }
+
   return {
     async request<T>(request: ApiRequest): Promise<T> {
       const limit = callLimit(request, clock, closing.signal);
@@ -206,17 +218,9 @@ export function httpTransport(options: HttpTransportOptions): Transport {
       }
     },
 
-    async stream<T>(request: ApiRequest): Promise<AsyncIterable<T>> {
-      const limit = callLimit(request, clock, closing.signal);
-      try {
-        const { body } = await answer(request, limit, true);
-        limit.open();
-        return untilStopped(limit, jsonLines<T>(body as AsyncIterable<Buffer>, maxLineBytes));
-      } catch (error) {
-        limit.release();
-        throw asTransportError(limit, error);
-      }
-    },
+    stream: <T>(request: ApiRequest) => open(request, (body) => jsonLines<T>(body, maxLineBytes)),
+
+    streamBytes: (request) => open(request, pieces),
 
     async openSocket(request: SocketRequest): Promise<MessageSocket> {
       const limit = callLimit({ method: "GET", ...request }, clock, closing.signal);
@@ -265,6 +269,10 @@ async function readText(response: Dispatcher.ResponseData, maxBytes: number): Pr
   return { text: Buffer.concat(parts).toString("utf8"), bytes };
 }
 
+async function* pieces(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  yield* body;
+}
+
 /** The body as JSON; as text when the caller asked for something else and got text (logs). */
 function parseAnswer(request: ApiRequest, response: Dispatcher.ResponseData, text: string): unknown {
   if (text === "") return undefined;
@@ -279,7 +287,7 @@ function parseAnswer(request: ApiRequest, response: Dispatcher.ResponseData, tex
   }
 }
 
-/** The lines of an open stream; ends quietly when the reader, its signal or the transport ends it. */
+/** What an open stream brings; ends quietly when the reader, its signal or the transport ends it. */
 function untilStopped<T>(limit: CallLimit, lines: AsyncGenerator<T>): AsyncIterableIterator<T> {
   const ended: IteratorResult<T> = { done: true, value: undefined };
   return {

@@ -37,6 +37,10 @@ export interface Transport {
    * `return()` on the iterator, or the signal, closes the connection.
    */
   stream<T = unknown>(request: ApiRequest): Promise<AsyncIterable<T>>;
+  /**
+   * The same for an answer that is no JSON (the log of a container): its bytes as they come. Transports without a wire have none.
+   */
+  streamBytes?(request: ApiRequest): Promise<AsyncIterable<Buffer>>;
   /** Opens a WebSocket through the API server (port-forward, sessions). Transports without a wire have none. */
   openSocket?(request: SocketRequest): Promise<MessageSocket>;
   close(): Promise<void>;

@@ -1,5 +1,5 @@
+import type { CertificateFiles } from "#kube/process/certificate-files.ts";
 import { choiceFlag, neededFlag, parseStrings, portFlag } from "#kube/process/flags.ts";
-import type { CertificateFiles } from "./certificate-files.ts";
 
 export interface WebhookFlags {
   /** Port of the webhook itself. */

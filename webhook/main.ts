@@ -2,20 +2,22 @@ import { createClient } from "#kube/client.ts";
 import { createRecorder } from "#kube/events.ts";
 import { httpTransport } from "#kube/http-transport.ts";
 import { apiAccess } from "#kube/process/api-access.ts";
+import { type CertificateUse, warnOfExpiry } from "#kube/process/certificate-expiry.ts";
+import { expiryOf, followKeyPair, readKeyPair } from "#kube/process/certificate-files.ts";
 import { untilAborted } from "#kube/process/component.ts";
 import { serveHttp } from "#kube/process/http-server.ts";
 import { single } from "#kube/process/metrics.ts";
 import { probeRoutes } from "#kube/process/probes.ts";
 import { shutdownSignal } from "#kube/process/signals.ts";
 import { createLogger, systemClock, systemRandom } from "#kube/system.ts";
-import { expiryOf, followKeyPair, readKeyPair } from "./certificate-files.ts";
-import { warnOfExpiry } from "./expiry.ts";
 import { parseFlags } from "./flags.ts";
 import { createHandler } from "./handler.ts";
 import { liveLookups } from "./lookups.ts";
 
 /** An API server sends at most 3 MiB of object, and for an update the one before as well. */
 const maxBodyBytes = 8 * 1024 * 1024;
+
+const certificateUse: CertificateUse = { of: "the admission webhook", without: "nothing can be created" };
 
 /** `kruntimes webhook`: says no to objects before they are stored. All replicas work. */
 export async function main(args: readonly string[]): Promise<void> {
@@ -64,7 +66,7 @@ export async function main(args: readonly string[]): Promise<void> {
     { clock, logger, signal: shutdown },
   );
   const self = { apiVersion: "v1", kind: "Pod", name: pod, namespace, ...(uid === undefined ? {} : { uid }) };
-  void warnOfExpiry(() => expiryOf(pair), self, { recorder, clock, signal: shutdown });
+  void warnOfExpiry(certificateUse, () => expiryOf(pair), self, { recorder, clock, signal: shutdown });
 
   await untilAborted(shutdown);
   await Promise.all([reviews.close(), probes.close(), recorder.close()]);

@@ -1,6 +1,6 @@
 import type { ApiStatus } from "#api/meta.ts";
 import { failure, StatusError } from "#kube/transport.ts";
-import { LogUnavailableError, PodGoneError, PositionLostError } from "./ports.ts";
+import { LogUnavailableError, PodGoneError, PositionLostError, TooSlowError } from "./ports.ts";
 
 /** After this long it makes sense to ask again, in milliseconds. */
 const retryAfterMs = 1000;
@@ -18,6 +18,7 @@ export function statusErrorOf(error: unknown): StatusError {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof PodGoneError) return new StatusError(failure(409, "Conflict", message));
   if (error instanceof PositionLostError) return expired(message);
+  if (error instanceof TooSlowError) return tooMany(message);
   if (error instanceof LogUnavailableError) {
     return new StatusError(failure(503, "ServiceUnavailable", message), retryAfterMs);
   }

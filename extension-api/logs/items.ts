@@ -31,7 +31,7 @@ export interface LogSnapshot {
 
 /** The record without the Run's UID: the caller named the Run. */
 export function itemOf(record: LogRecord): LogItem {
-  const { run: _, end: __, ...item } = record;
+  const { run: _, end: __, last: ___, ...item } = record;
   return item;
 }
 

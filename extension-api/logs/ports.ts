@@ -21,10 +21,11 @@ export interface PodId {
 /** What the agents of Pods have printed. */
 export interface AgentLogs {
   /**
+   * @param follow whether the reader stays for what is still to come
    * @throws PodGoneError when there is no such Pod any more
    * @throws LogUnavailableError when its log cannot be read now
    */
-  open(pod: PodId, signal: AbortSignal): Promise<AgentLog>;
+  open(pod: PodId, follow: boolean, signal: AbortSignal): Promise<AgentLog>;
 }
 
 /**
@@ -43,31 +44,46 @@ export interface LogLine {
 export interface LogBatch {
   /** In the order they were printed. */
   readonly lines: readonly LogLine[];
-  /** The place after everything that was looked at, other lines included. */
-  readonly end: Position;
+  /** The place after everything that was looked at, other lines included; undefined while nothing was. */
+  readonly end: Position | undefined;
 }
 
-/** The log of one agent. All methods that take a `prefix` skip lines that begin otherwise without decoding them. */
+/** The lines of a Run at the end of a log. */
+export interface Newest {
+  /** The place after the last line there is, of whatever Run; undefined when there is none. */
+  readonly end: Position | undefined;
+  /** The newest batch first; each in the order in which its lines were printed. */
+  readonly batches: AsyncIterable<readonly LogLine[]>;
+}
+
+/** The log of one agent. */
 export interface AgentLog {
   readonly podUid: string;
-  /** The place after the last line there is. */
-  end(): Promise<Position>;
-  /** Whether lines can be read on from there without a gap. */
-  has(position: Position): Promise<boolean>;
   /**
-   * The lines before `end`, newest batch first.
+   * Reads backwards.
+   * @param run UID of the Run whose lines are wanted
    * @param sinceMs lines older than this (milliseconds since the epoch) may be left out
    */
-  backwards(prefix: Buffer, end: Position, sinceMs: number): AsyncIterable<readonly LogLine[]>;
+  newest(run: string, sinceMs: number): Promise<Newest>;
   /**
-   * The lines from a place (default: from the oldest) to the end there is now.
-   * @throws PositionLostError when lines after it are gone
+   * Opens the log at a place (default: at the oldest line), and tells whether lines can be read on from there without a gap.
    */
-  forwards(prefix: Buffer, from: Position | undefined): AsyncIterable<LogBatch>;
-  /** Calls `fn` whenever there are new lines. */
+  has(position: Position | undefined): Promise<boolean>;
+  /**
+   * The lines of a Run from a place (default: from the oldest) to the end there is now. Where lines after the place are gone,
+   * those that are left.
+   * @throws PositionLostError when there never was such a place
+   * @throws PodGoneError when there may have been more, and the Pod is gone
+   * @throws TooSlowError when the reader has fallen too far behind one that is shared
+   */
+  forwards(run: string, from: Position | undefined): AsyncIterable<LogBatch>;
+  /** Calls `fn` whenever there are new lines, for a log that is followed. */
   onGrowth(fn: () => void): Cancel;
-  /** Resolves when everything that the agent had printed before the call can be read. */
-  settle(): Promise<void>;
+  /**
+   * Resolves with true when everything that the agent had printed before the call can be read; at once with false where
+   * nobody can tell.
+   */
+  settle(): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -84,4 +100,9 @@ export class LogUnavailableError extends Error {
 /** Lines after the position are not kept any more. */
 export class PositionLostError extends Error {
   override readonly name = "PositionLostError";
+}
+
+/** The reader takes longer than the log grows, and others read the same log. */
+export class TooSlowError extends Error {
+  override readonly name = "TooSlowError";
 }

@@ -18,7 +18,7 @@ export interface Entry {
  */
 export async function* readSegment(
   log: AgentLog,
-  prefix: Buffer,
+  run: string,
   segment: Segment,
   start: Place,
 ): AsyncGenerator<readonly Entry[], Place> {
@@ -29,7 +29,7 @@ export async function* readSegment(
   let reached = position;
   const place = (): Place =>
     placeOf(attempt, seq, ends, reached === undefined ? undefined : { pod, position: reached });
-  for await (const { lines, end } of log.forwards(prefix, position)) {
+  for await (const { lines, end } of log.forwards(run, position)) {
     const entries: Entry[] = [];
     let beyond = false;
     for (const line of lines) {
@@ -47,7 +47,7 @@ export async function* readSegment(
     }
     if (entries.length > 0) yield entries;
     if (beyond) break;
-    reached = end;
+    reached = end ?? reached;
   }
   return place();
 }
@@ -58,6 +58,8 @@ export interface Tail {
   readonly entries: readonly Entry[];
   /** Where to read on after them. */
   readonly place: Place;
+  /** The latest attempt whose end is marked; 0 when none is. */
+  readonly ended: number;
 }
 
 /**
@@ -67,29 +69,33 @@ export interface Tail {
  */
 export async function readTail(
   log: AgentLog,
-  prefix: Buffer,
+  run: string,
   segment: Segment,
   options: { readonly count: number; readonly oldestMs: number; readonly wanted: (record: LogRecord) => boolean },
 ): Promise<Tail> {
-  const end = await log.end();
+  const { end, batches } = await log.newest(run, options.oldestMs);
   const pod = podKey(log.podUid);
+  const atEnd = end === undefined ? {} : { at: { pod, position: end } };
   const newestFirst: Entry[] = [];
   const known = new Known();
   let last: Place | undefined;
   /** A later attempt follows what belongs to this segment: reading goes on before it. */
   let beyond = false;
-  search: for await (const lines of log.backwards(prefix, end, options.oldestMs)) {
+  let ended = 0;
+  search: for await (const lines of batches) {
     for (const line of lines.toReversed()) {
       const record = decodeRecord(line.text);
       if (record === undefined) continue;
       const { attempt, seq } = record;
+      if (record.last) ended = Math.max(ended, attempt);
       if (attempt > segment.to) {
         beyond = true;
         continue;
       }
       if (attempt < segment.from) break search;
       const place = { attempt, seq, at: { pod, position: line.end } };
-      last ??= beyond ? place : { attempt, seq, at: { pod, position: end } };
+      last ??= beyond ? place : { attempt, seq, ...atEnd };
+      if (record.last) continue;
       if (newestFirst.length >= options.count || !options.wanted(record)) break search;
       const fresh = known.add(record);
       if (fresh !== undefined) newestFirst.push({ record, fresh, place });
@@ -97,8 +103,8 @@ export async function readTail(
   }
   if (last !== undefined) last = { ...last, ...endsOf(last.attempt, newestFirst) };
   // A later attempt and nothing before it: it is read from the beginning, when the Run's status tells where it belongs.
-  const none: Place = { attempt: segment.from, seq: 0, ...(!beyond && { at: { pod, position: end } }) };
-  return { entries: newestFirst.reverse(), place: last ?? none };
+  const none: Place = { attempt: segment.from, seq: 0, ...(!beyond && atEnd) };
+  return { entries: newestFirst.reverse(), place: last ?? none, ended };
 }
 
 /** What of the streams of an attempt was found so far, from the newest record backwards. */

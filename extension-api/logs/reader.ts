@@ -6,7 +6,9 @@ import { type Place, start } from "./cursor.ts";
 import { expired, statusErrorOf, statusOf } from "./errors.ts";
 import { Gaps, missingRecords } from "./gaps.ts";
 import { itemOf, type LogItem } from "./items.ts";
+import { LastWords } from "./last-words.ts";
 import { type AgentLog, type AgentLogs, PodGoneError, type Runs } from "./ports.ts";
+import type { LogQuery } from "./query.ts";
 import { type Entry, readSegment, readTail } from "./read-segment.ts";
 import { positionIn, type Segment, segmentAt } from "./segments.ts";
 import type { RunView } from "./view.ts";
@@ -32,16 +34,20 @@ export class RunLogReader {
   readonly #deps: ReaderDeps;
   readonly #view: RunView;
   readonly #sinceMs: number;
+  readonly #follows: boolean;
   readonly #signal: AbortSignal;
   readonly #wakeup = new Wakeup();
   #place: Place = start;
   #gaps = new Gaps(1, 0);
+  /** The latest attempt whose end is marked. */
+  #ended = 0;
   #open: { readonly pod: string; readonly log: AgentLog; readonly stop: Cancel } | undefined;
 
-  constructor(deps: ReaderDeps, view: RunView, sinceMs: number | undefined, signal: AbortSignal) {
+  constructor(deps: ReaderDeps, view: RunView, query: Pick<LogQuery, "follow" | "sinceMs">, signal: AbortSignal) {
     this.#deps = deps;
     this.#view = view;
-    this.#sinceMs = sinceMs ?? Number.NEGATIVE_INFINITY;
+    this.#sinceMs = query.sinceMs ?? Number.NEGATIVE_INFINITY;
+    this.#follows = query.follow;
     this.#signal = signal;
     signal.addEventListener("abort", this.#wakeup.wake, { once: true });
   }
@@ -62,8 +68,8 @@ export class RunLogReader {
     if (segment === undefined) return;
     const log = await this.#openOrGone(segment);
     if (log === undefined) return;
-    const position = positionIn(log.podUid, place);
-    if (position === undefined || (await log.has(position))) return;
+    // Opens the log also where there is nothing to look for: who cannot have it shall hear that before anything is sent.
+    if (await log.has(positionIn(log.podUid, place))) return;
     throw expired(`the log of Pod ${segment.pod} does not go back to the cursor any more`);
   }
 
@@ -95,14 +101,19 @@ export class RunLogReader {
     const log = await this.#openOrGone(segment);
     if (log === undefined) {
       const place = after(segment);
-      return { deliveries: [{ item: this.#goneItem(segment), place }], place };
+      return { deliveries: [{ item: this.#goneItem(segment, "the log"), place }], place };
     }
-    if (!this.#view.isOpen(segment)) await log.settle();
-    const { entries, place } = await readTail(log, this.#view.prefix, segment, {
-      count,
-      oldestMs: this.#view.oldestMs,
-      wanted: (record) => this.#isWanted(record),
-    });
+    const read = () =>
+      readTail(log, this.#view.uid, segment, {
+        count,
+        oldestMs: this.#view.oldestMs,
+        wanted: (record) => this.#isWanted(record),
+      });
+    const isWhole = this.#view.isOpen(segment) || (await log.settle());
+    let tail = await read();
+    const lastWords = this.#lastWords(segment);
+    while (!isWhole && tail.ended < segment.to && (await lastWords.wait())) tail = await read();
+    const { entries, place } = tail;
     const gaps = new Gaps(entries[0]?.record.attempt ?? 1, undefined);
     const deliveries: Delivery[] = [];
     for (const entry of entries)
@@ -115,10 +126,11 @@ export class RunLogReader {
     for (;;) {
       const segment = segmentAt(this.#view.segments, this.#place);
       if (segment === undefined) return;
-      const isOpen = this.#view.isOpen(segment);
-      yield* this.#readOn(segment);
-      if (isOpen) return;
-      this.#place = after(segment, this.#place);
+      if (this.#view.isOpen(segment)) {
+        yield* this.#readOn(segment);
+        return;
+      }
+      yield* this.#readOut(segment);
     }
   }
 
@@ -129,22 +141,22 @@ export class RunLogReader {
       while (!this.#signal.aborted) {
         this.#wakeup.reset();
         const segment = segmentAt(this.#view.segments, this.#place);
-        if (segment !== undefined) {
-          const isOpen = this.#view.isOpen(segment);
-          // A Pod that goes while the Run is on it: the Run will tell what comes of it.
-          if (!isOpen || !(await this.#isGone(segment))) yield* this.#readOn(segment);
-          if (!isOpen) {
-            this.#place = after(segment, this.#place);
-            continue;
-          }
-        } else if (this.#view.over) {
-          break;
+        if (segment === undefined) {
+          if (this.#view.over) break;
+        } else if (!this.#view.isOpen(segment)) {
+          yield* this.#readOut(segment);
+          continue;
+        } else if (!(await this.#isGone(segment))) {
+          yield* this.#readOn(segment);
         }
         if (!this.#signal.aborted) await this.#wakeup.wait();
       }
-      if (this.#view.deleted && !this.#signal.aborted) yield [this.#last(this.#deletion())];
+      if (this.#view.deleted) throw this.#deletion();
+      this.#signal.throwIfAborted();
     } catch (error) {
-      if (!this.#signal.aborted) yield [this.#last(error)];
+      // Whoever has gone away hears nothing; who is sent away, hears why.
+      const why: unknown = this.#signal.aborted ? this.#signal.reason : error;
+      if (!this.#signal.aborted || why instanceof StatusError) yield [this.#last(why)];
     } finally {
       stop();
     }
@@ -158,34 +170,68 @@ export class RunLogReader {
     await open?.log.close();
   }
 
+  /** What is there of a segment whose Pod prints nothing more of it, its last words included. */
+  async *#readOut(segment: Segment): AsyncGenerator<readonly Delivery[]> {
+    const lastWords = this.#lastWords(segment);
+    try {
+      do yield* this.#readOn(segment);
+      while (!(await this.#isComplete(segment)) && (await lastWords.wait()));
+    } catch (error) {
+      if (!(error instanceof PodGoneError) || segment.required) throw error;
+      yield [this.#delivered(this.#goneItem(segment, "the rest of the log"), after(segment))];
+    }
+    if (!this.#signal.aborted) this.#place = after(segment, this.#place);
+  }
+
   async *#readOn(segment: Segment): AsyncGenerator<readonly Delivery[]> {
     const log = await this.#openOrGone(segment);
     if (log === undefined) {
-      this.#place = after(segment);
-      yield [{ item: this.#goneItem(segment), place: this.#place }];
+      yield [this.#delivered(this.#goneItem(segment, "the log"), after(segment))];
       return;
     }
     if (!this.#view.isOpen(segment)) await log.settle();
-    const batches = readSegment(log, this.#view.prefix, segment, this.#place);
-    for (;;) {
-      const next = await batches.next();
-      if (next.done) {
-        this.#place = next.value;
-        return;
+    const batches = readSegment(log, this.#view.uid, segment, this.#place);
+    try {
+      for (;;) {
+        const next = await batches.next();
+        if (next.done) {
+          this.#place = next.value;
+          return;
+        }
+        const deliveries: Delivery[] = [];
+        for (const entry of next.value) {
+          if (entry.record.last) this.#ended = Math.max(this.#ended, entry.record.attempt);
+          deliveries.push(...this.#deliver(entry, this.#gaps, this.#place));
+          this.#place = entry.place;
+        }
+        if (deliveries.length > 0) yield deliveries;
       }
-      const deliveries: Delivery[] = [];
-      for (const entry of next.value) {
-        deliveries.push(...this.#deliver(entry, this.#gaps, this.#place));
-        this.#place = entry.place;
-      }
-      if (deliveries.length > 0) yield deliveries;
+    } catch (error) {
+      // A Pod that goes while the Run is on it: the Run will tell what comes of it.
+      if (!(error instanceof PodGoneError && this.#view.isOpen(segment))) throw error;
     }
+  }
+
+  /** Whether everything that was printed of the segment was read. */
+  async #isComplete(segment: Segment): Promise<boolean> {
+    if (this.#ended >= segment.to || this.#place.attempt > segment.to) return true;
+    return this.#open === undefined || (await this.#open.log.settle());
+  }
+
+  #lastWords({ endedMs }: Segment): LastWords {
+    return new LastWords(endedMs, this.#deps.clock, this.#signal);
+  }
+
+  #delivered(item: LogItem, place: Place): Delivery {
+    this.#place = place;
+    return { item, place };
   }
 
   /** The record, and before it what must be said of a gap. */
   #deliver({ record, fresh, place }: Entry, gaps: Gaps, before: Place): Delivery[] {
     const missing = gaps.before(record);
-    const deliveries = fresh !== undefined && this.#isWanted(fresh) ? [{ item: itemOf(fresh), place }] : [];
+    const isShown = fresh !== undefined && !fresh.last && this.#isWanted(fresh);
+    const deliveries = isShown ? [{ item: itemOf(fresh), place }] : [];
     if (missing === 0) return deliveries;
     return [{ item: this.#system(missingRecords(missing), record), place: before }, ...deliveries];
   }
@@ -195,7 +241,8 @@ export class RunLogReader {
     if (this.#open?.pod === segment.pod) return this.#open.log;
     const { namespace } = this.#view;
     try {
-      const log = await this.#deps.logs.open({ namespace, name: segment.pod, uid: segment.podUid }, this.#signal);
+      const pod = { namespace, name: segment.pod, uid: segment.podUid };
+      const log = await this.#deps.logs.open(pod, this.#follows, this.#signal);
       const last = this.#open;
       this.#open = { pod: segment.pod, log, stop: log.onGrowth(this.#wakeup.wake) };
       last?.stop();
@@ -226,9 +273,9 @@ export class RunLogReader {
     return { attempt, time, stream: "system", message };
   }
 
-  #goneItem({ pod, from, to }: Segment): LogItem {
-    const what = from === to ? `attempt ${to}` : `attempts ${from} to ${to}`;
-    const message = `the log of ${what} is gone with Pod ${pod}`;
+  #goneItem({ pod, from, to }: Segment, what: string): LogItem {
+    const of = from === to ? `attempt ${to}` : `attempts ${from} to ${to}`;
+    const message = `${what} of ${of} is gone with Pod ${pod}`;
     return this.#system(message, { attempt: to, time: timestamp(this.#deps.clock.now()) });
   }
 

@@ -1,14 +1,13 @@
 import type { ApiHandler } from "#kube/memory.ts";
 import { type ApiRequest, failure, StatusError } from "#kube/transport.ts";
+import { logsDiscovery, logsRoot, logsVersion } from "./discovery.ts";
 import { badRequest } from "./errors.ts";
 import { isFollow, parseLogQuery } from "./query.ts";
 import type { LogRequest, LogService } from "./service.ts";
 
-/** Where the log of a Run is. */
-export const logsGroup = "logs.kruntimes.io";
-export const logsVersion = "v1alpha1";
-export const logsRoot = `/apis/${logsGroup}`;
+export { logsRoot };
 
+/** Where the log of a Run is. */
 export const logPath = (namespace: string, name: string) =>
   `${logsRoot}/${logsVersion}/namespaces/${encodeURIComponent(namespace)}/runs/${encodeURIComponent(name)}/log`;
 
@@ -17,48 +16,31 @@ const form = new RegExp(`^${logsRoot}/${logsVersion}/namespaces/([^/]+)/runs/([^
 /** Media type of a stream: one JSON value a line. */
 export const streamType = "application/x-ndjson";
 
-/** Discovery of the group, so that clients know what there is. */
-const discovery: Readonly<Record<string, unknown>> = {
-  [logsRoot]: {
-    kind: "APIGroup",
-    apiVersion: "v1",
-    name: logsGroup,
-    versions: [{ groupVersion: `${logsGroup}/${logsVersion}`, version: logsVersion }],
-    preferredVersion: { groupVersion: `${logsGroup}/${logsVersion}`, version: logsVersion },
-  },
-  [`${logsRoot}/${logsVersion}`]: {
-    kind: "APIResourceList",
-    apiVersion: "v1",
-    groupVersion: `${logsGroup}/${logsVersion}`,
-    // `runs` without verbs: with any, `kubectl get runs` would ask here; without the entry, `auth can-i` knows no subresource.
-    resources: [
-      { name: "runs", singularName: "", namespaced: true, kind: "Run", verbs: [] },
-      { name: "runs/log", singularName: "", namespaced: true, kind: "RunLog", verbs: ["get"] },
-    ],
-  },
-};
-
 /** Serves everything below {@link logsRoot}. */
 export function createLogRoute(service: LogService): ApiHandler {
   return {
     async handle(request) {
-      const known = discovery[request.path.replace(/\/$/, "")];
+      const known = logsDiscovery[request.path.replace(/\/$/, "")];
       if (known !== undefined && request.method === "GET") return known;
       const log = logRequest(request);
       if (log.query.follow) throw badRequest("a log that is followed has to be asked for as a stream");
       return service.snapshot(log);
     },
     async watch(request) {
-      return service.follow(logRequest(request));
+      return oneByOne(await service.follow(logRequest(request)));
     },
   };
+}
+
+async function* oneByOne<T>(batches: AsyncIterable<readonly T[]>): AsyncGenerator<T> {
+  for await (const batch of batches) yield* batch;
 }
 
 /** Whether the answer to a request for this group is a stream. */
 export const isStream = (request: Pick<ApiRequest, "query">): boolean => isFollow(request.query ?? {});
 
 /** @throws StatusError 404, 405 or 400 for what is no request for a log. */
-function logRequest({ method, path, query = {}, signal }: ApiRequest): LogRequest {
+export function logRequest({ method, path, query = {}, signal }: ApiRequest): LogRequest {
   const [, namespace, name] = form.exec(path) ?? [];
   if (namespace === undefined || name === undefined) {
     throw new StatusError(

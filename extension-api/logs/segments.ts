@@ -1,5 +1,6 @@
 import type { Run } from "#api/kinds/run.ts";
 import { isTerminal } from "#api/runs.ts";
+import { parseTime } from "#api/time.ts";
 import { type Place, podKey } from "./cursor.ts";
 
 /** Consecutive attempts of a Run whose records are in the log of one Pod. */
@@ -14,6 +15,8 @@ export interface Segment {
   readonly assigned: boolean;
   /** Without this Pod the request cannot be answered. The loss of others is told in the log. */
   readonly required: boolean;
+  /** When its last attempt ended, in milliseconds since the epoch; undefined while it goes on. */
+  readonly endedMs: number | undefined;
 }
 
 /**
@@ -24,21 +27,33 @@ export interface Segment {
  */
 export function segmentsOf(run: Run, only?: number): Segment[] {
   const segments: Segment[] = [];
-  const { attempts = [], assignedPod, assignedPodUID, attempt = 0, phase } = run.status ?? { phase: "Pending" };
+  const {
+    attempts = [],
+    assignedPod,
+    assignedPodUID,
+    attempt = 0,
+    phase,
+    completionTime,
+  } = run.status ?? {
+    phase: "Pending",
+  };
   const add = (next: Segment) => {
     const last = segments.at(-1);
     if (last?.pod === next.pod) segments[segments.length - 1] = { ...next, from: last.from };
     else segments.push(next);
   };
-  for (const { number, pod } of attempts) {
+  for (const { number, pod, endTime } of attempts) {
     // The status keeps the latest attempts only: older ones are looked for where the first of these was.
     const from = segments.length === 0 ? 1 : number;
-    if (pod !== undefined) add({ pod, podUid: undefined, from, to: number, assigned: false, required: false });
+    if (pod === undefined) continue;
+    const endedMs = parseTime(endTime);
+    add({ pod, podUid: undefined, from, to: number, assigned: false, required: false, endedMs });
   }
   if (assignedPod !== undefined) {
     const from = (attempts.at(-1)?.number ?? 0) + 1;
     const to = Math.max(from, phase === "Scheduled" ? attempt + 1 : attempt);
-    add({ pod: assignedPod, podUid: assignedPodUID, from, to, assigned: true, required: true });
+    const endedMs = parseTime(completionTime);
+    add({ pod: assignedPod, podUid: assignedPodUID, from, to, assigned: true, required: true, endedMs });
   }
   if (only === undefined) return segments;
   return segments

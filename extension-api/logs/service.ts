@@ -29,8 +29,10 @@ export const defaultLimits: LogServiceLimits = { followers: 1000, snapshots: 64 
 export interface LogService {
   /** The newest records, or those after a cursor; at most 1 MiB. */
   snapshot(request: LogRequest): Promise<LogSnapshot>;
-  /** Resolves when the log is open; then nothing fails but the stream says so in its last item. */
-  follow(request: LogRequest): Promise<AsyncIterable<LogItem>>;
+  /** Resolves when the log is open; then nothing fails but the stream says so in its last item. In batches, none of them empty. */
+  follow(request: LogRequest): Promise<AsyncIterable<readonly LogItem[]>>;
+  /** How many are served at this moment. */
+  stats(): { readonly followers: number; readonly snapshots: number };
 }
 
 export function createLogService(deps: ReaderDeps, limits: LogServiceLimits = defaultLimits): LogService {
@@ -46,10 +48,12 @@ export function createLogService(deps: ReaderDeps, limits: LogServiceLimits = de
     if (run.metadata.uid === undefined) throw new StatusError(failure(500, "InternalError", `Run ${name} has no UID`));
     const view = new RunView(run, query.attempt);
     const from = query.cursor === undefined ? undefined : decodeCursor(view.key, query.cursor);
-    return { view, reader: new RunLogReader(deps, view, query.sinceMs, signal), from };
+    return { view, reader: new RunLogReader(deps, view, query, signal), from };
   }
 
   return {
+    stats: () => ({ followers: followers.taken, snapshots: snapshots.taken }),
+
     async snapshot(request) {
       const leave = snapshots.take();
       try {
@@ -129,12 +133,11 @@ async function* stream(
   run: string,
   first: readonly Delivery[],
   close: () => void,
-): AsyncGenerator<LogItem> {
+): AsyncGenerator<readonly LogItem[]> {
+  const withCursors = (batch: readonly Delivery[]) => batch.map((delivery) => withCursor(run, delivery));
   try {
-    for (const delivery of first) yield withCursor(run, delivery);
-    for await (const batch of reader.follow()) {
-      for (const delivery of batch) yield withCursor(run, delivery);
-    }
+    if (first.length > 0) yield withCursors(first);
+    for await (const batch of reader.follow()) yield withCursors(batch);
   } finally {
     close();
   }

@@ -1,5 +1,4 @@
 import type { Run } from "#api/kinds/run.ts";
-import { linePrefix } from "#api/log-record.ts";
 import { parseTime } from "#api/time.ts";
 import type { Cancel } from "#kube/ports.ts";
 import { runKey } from "./cursor.ts";
@@ -7,7 +6,7 @@ import type { Runs } from "./ports.ts";
 import { isOver, type Segment, segmentsOf } from "./segments.ts";
 
 /** Clocks of API server and nodes may differ by this much, in milliseconds. */
-const clockSkewMs = 60_000;
+export const clockSkewMs = 60_000;
 
 /** One Run as the reader of its log sees it; kept up to date while {@link follow}ed. */
 export class RunView {
@@ -16,7 +15,6 @@ export class RunView {
   readonly uid: string;
   /** Tells the Run apart in cursors. */
   readonly key: string;
-  readonly prefix: Buffer;
   /** Nothing of the Run is older, in milliseconds since the epoch. */
   readonly oldestMs: number;
   readonly #only: number | undefined;
@@ -29,7 +27,6 @@ export class RunView {
     this.name = run.metadata.name;
     this.uid = run.metadata.uid ?? "";
     this.key = runKey(this.uid);
-    this.prefix = Buffer.from(linePrefix(this.uid));
     this.oldestMs = (parseTime(run.metadata.creationTimestamp) ?? 0) - clockSkewMs;
     this.#run = run;
     this.#only = only;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { encodeRecord } from "#api/log-record.ts";
 import type { StoredObject } from "#local/apiserver/index.ts";
-import { FileLog, type LogFiles } from "#local/logs/agent-log.ts";
+import { FileLog, type LogFiles } from "#local/logs/line-file.ts";
 import type { HttpAnswer } from "./message.ts";
 import { podLogRoute } from "./pod-log.ts";
 
@@ -32,7 +32,6 @@ function start(...first: string[]) {
     now: () => Date.parse("2026-01-01T00:10:00Z"),
     open: (podUid, container) =>
       new FileLog({
-        podUid,
         path: `/${podUid}/${container}`,
         files,
         onGrowth(fn) {

@@ -1,14 +1,14 @@
 import { decodeRecord } from "#api/log-record.ts";
 import { parseTime } from "#api/time.ts";
-import type { AgentLog } from "#extension-api/logs/ports.ts";
 import { badRequest } from "#local/apiserver/errors.ts";
 import type { StoredObject } from "#local/apiserver/index.ts";
+import type { FileLog } from "#local/logs/line-file.ts";
 import { items, text } from "#local/table/fields.ts";
 import type { PodLogRoute } from "./front.ts";
 
 export interface PodLogDeps {
   /** The output of a container, which may not have printed anything yet. */
-  readonly open: (podUid: string, container: string) => AgentLog;
+  readonly open: (podUid: string, container: string) => FileLog;
   /** Resolves when the Pod is deleted, or the signal is aborted. */
   readonly gone: (pod: StoredObject, signal: AbortSignal) => Promise<void>;
   /** Milliseconds since the epoch. */
@@ -41,7 +41,7 @@ export function podLogRoute(deps: PodLogDeps): PodLogRoute {
 }
 
 async function* linesOf(
-  log: AgentLog,
+  log: FileLog,
   pod: StoredObject,
   options: Options,
   signal: AbortSignal,
@@ -67,7 +67,7 @@ async function* linesOf(
 /** Every line begins as it likes. */
 const anything = Buffer.alloc(0);
 
-async function lastLines(log: AgentLog, end: string, { tailLines, sinceMs }: Options): Promise<string[]> {
+async function lastLines(log: FileLog, end: string, { tailLines, sinceMs }: Options): Promise<string[]> {
   if (tailLines === 0) return [];
   const batches: string[][] = [];
   let count = 0;
@@ -82,7 +82,7 @@ async function lastLines(log: AgentLog, end: string, { tailLines, sinceMs }: Opt
   return Number.isFinite(tailLines) ? recent.slice(-tailLines) : recent;
 }
 
-async function* comingLines(log: AgentLog, from: string, signal: AbortSignal): AsyncIterable<string> {
+async function* comingLines(log: FileLog, from: string, signal: AbortSignal): AsyncIterable<string> {
   let wake = () => {};
   const cancel = log.onGrowth(() => wake());
   const onAbort = () => wake();
@@ -95,7 +95,7 @@ async function* comingLines(log: AgentLog, from: string, signal: AbortSignal): A
       });
       const over = signal.aborted;
       for await (const { lines, end } of log.forwards(anything, position)) {
-        position = end;
+        position = end ?? position;
         for (const line of lines) yield line.text;
       }
       if (over) return;

@@ -5,7 +5,8 @@ import type { Client } from "#kube/resource.ts";
 import { isNotFound } from "#kube/transport.ts";
 import type { NodeLayout } from "../node/layout.ts";
 import type { PodLogs } from "../node/pod-logs.ts";
-import { FileLog, type LogFiles } from "./agent-log.ts";
+import { AgentFileLog } from "./agent-file-log.ts";
+import type { LogFiles } from "./line-file.ts";
 
 /** The logs of the agents of this machine: the files that the node keeps, and its word when they grow. */
 export function fileLogs(deps: {
@@ -15,13 +16,14 @@ export function fileLogs(deps: {
   readonly files: LogFiles;
 }): AgentLogs {
   return {
-    async open({ namespace, name, uid }, signal) {
+    async open({ namespace, name, uid }, _follow, signal) {
       const found = await podUid(deps.client, { namespace, name }, signal);
       if (found === undefined || (uid !== undefined && uid !== found)) {
         throw new PodGoneError(`Pod ${name} does not exist any more, and its log went with it`);
       }
       const path = deps.layout.containerLog(found, podContainers.agent);
-      return new FileLog({ podUid: found, path, files: deps.files, onGrowth: (fn) => deps.logs.onGrowth(path, fn) });
+      const onGrowth = (fn: () => void) => deps.logs.onGrowth(path, fn);
+      return new AgentFileLog(found, { path, files: deps.files, onGrowth });
     },
   };
 }

@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, read, readSync } from "node:fs";
-import type { LogFile, LogFiles } from "./agent-log.ts";
+import type { LogFile, LogFiles } from "./line-file.ts";
 
 /** Up to this many bytes are read at once on the spot: the end of a log was written a moment ago and is in memory. */
 const directBytes = 64 * 1024;

@@ -5,7 +5,7 @@ import type { PodLogRoute } from "../http/front.ts";
 import { podLogRoute } from "../http/pod-log.ts";
 import type { NodeLayout } from "../node/layout.ts";
 import type { PodLogs } from "../node/pod-logs.ts";
-import { FileLog } from "./agent-log.ts";
+import { FileLog } from "./line-file.ts";
 import { systemLogFiles } from "./log-file.ts";
 
 /** `kubectl logs` of the Pods of a local cluster. */
@@ -20,7 +20,7 @@ export function localPodLogs(deps: {
     now: () => clock.now(),
     open(podUid, container) {
       const path = layout.containerLog(podUid, container);
-      return new FileLog({ podUid, path, files: systemLogFiles, onGrowth: (fn) => logs.onGrowth(path, fn) });
+      return new FileLog({ path, files: systemLogFiles, onGrowth: (fn) => logs.onGrowth(path, fn) });
     },
     async gone({ metadata }, signal) {
       const { name, namespace, resourceVersion } = metadata;

@@ -27,11 +27,11 @@ export class PodLogs {
     for (const grown of this.#readers.get(path) ?? []) grown();
     if (this.#followers.size === 0) return;
     const record = decodeRecord(line);
-    if (record === undefined) return;
+    if (record === undefined || record.last) return;
     for (const follow of this.#followers) follow(record);
   }
 
-  /** Calls `follower` with every record of every Run from now on. */
+  /** Calls `follower` with every record of every Run from now on; not with the marks at the end of attempts. */
   follow(follower: (record: LogRecord) => void): Cancel {
     this.#followers.add(follower);
     return () => this.#followers.delete(follower);

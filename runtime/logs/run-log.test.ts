@@ -23,14 +23,19 @@ function setup(options: { secrets?: string[]; limits?: LogLimits; sink?: LogSink
     limits: options.limits ?? defaultLogLimits,
     secrets: secretPatterns(options.secrets ?? []),
   });
-  return { sink, clock, log, lines: () => sink.records.map(({ stream, message }) => `${stream}: ${message}`) };
+  return {
+    sink,
+    clock,
+    log,
+    lines: () => sink.records.map(({ stream, message, last }) => (last ? "end" : `${stream}: ${message}`)),
+  };
 }
 
 const bytes = (text: string) => Buffer.from(text);
 const outputOf = (records: readonly LogRecord[], stream: string) =>
   Buffer.concat(records.filter((record) => record.stream === stream).map(recordBytes));
 
-test("records come in the order of arrival over both streams, numbered without gaps", async () => {
+test("records come in the order of arrival over both streams, numbered without gaps, and a mark behind the last", async () => {
   const { log, sink, lines } = setup();
   await log.write("stdout", bytes("one\n"));
   await log.write("stderr", bytes("two\nthr"));
@@ -44,8 +49,9 @@ test("records come in the order of arrival over both streams, numbered without g
     "stdout: four",
     "system: a word of the platform",
     "stderr: three",
+    "end",
   ]);
-  expect(sink.records.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5]);
+  expect(sink.records.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6]);
   expect(sink.records.every(({ run, attempt }) => run === runUid && attempt === 2)).toBe(true);
 });
 
@@ -71,7 +77,7 @@ test("after the end no timer is left, even when a line was open", async () => {
   const { log, sink, clock } = setup();
   await log.write("stdout", bytes("no newline"));
   await log.end();
-  expect(sink.records).toMatchObject([{ message: "no newline", partial: true }]);
+  expect(sink.records).toMatchObject([{ message: "no newline", partial: true }, { last: true }]);
   expect(clock.pending).toBe(0);
 });
 
@@ -89,7 +95,7 @@ test("what was held back as a possible secret comes out at the end", async () =>
   const { log, sink } = setup({ secrets: ["hunter2"] });
   await log.write("stdout", bytes("hunt"));
   await log.end();
-  expect(sink.records).toMatchObject([{ message: "hunt", partial: true }]);
+  expect(sink.records).toMatchObject([{ message: "hunt", partial: true }, { last: true }]);
 });
 
 test("the size cap ends the log with one system record", async () => {
@@ -100,6 +106,7 @@ test("the size cap ends the log with one system record", async () => {
     "stdout: 12345",
     "stdout: 12345",
     "system: the log of this attempt has reached its limit of 12 bytes; further output is not recorded",
+    "end",
   ]);
 });
 
@@ -116,6 +123,7 @@ test("drops of a program that ends are told", async () => {
   expect(lines()).toEqual([
     "stdout: 12345678",
     "system: 2 records (13 bytes) were dropped: the output was faster than 1 bytes a second",
+    "end",
   ]);
 });
 

@@ -91,7 +91,7 @@ export class RunLog {
     await this.#emit(pieces.map((piece) => this.#record("system", piece, this.#options.clock.now())));
   }
 
-  /** Sends what is left: who learns later that the Run has ended finds it all. */
+  /** Sends what is left, and a mark that this was all: who learns later that the Run has ended finds it all. */
   async end(): Promise<void> {
     this.#cancelFlush?.();
     await this.#flushed;
@@ -103,6 +103,8 @@ export class RunLog {
     }
     const notice = this.#limiter.end();
     if (notice !== undefined) await this.system(notice);
+    const last = { bytes: Buffer.alloc(0), partial: false };
+    await this.#emit([{ ...this.#record("system", last, this.#options.clock.now()), last: true }]);
   }
 
   /** The end of stderr, for failure messages; secrets are masked in it. */

@@ -13,13 +13,13 @@ import { loadClusterAccess } from "#kube/kubeconfig.ts";
 import type { Client } from "#kube/resource.ts";
 import { silentLogger } from "#kube/silent-logger.ts";
 import { systemClock, systemRandom } from "#kube/system.ts";
-import { apply, attempt, image, until } from "./support.ts";
+import { apply, attempt, image, kubectl, until } from "./support.ts";
 
 /** Release and namespace; `cluster:down` knows them. */
 export const release = "kruntimes-test";
 export const platformNamespace = "kruntimes-test";
 
-export const usernameOf = (component: "scheduler" | "controller" | "webhook") =>
+export const usernameOf = (component: "scheduler" | "controller" | "webhook" | "run-extension-api") =>
   `system:serviceaccount:${platformNamespace}:${release}-${component}`;
 
 const small = { requests: { cpu: "10m", memory: "64Mi" }, limits: { memory: "512Mi" } };
@@ -48,6 +48,7 @@ export async function platformValues(): Promise<object> {
     scheduler: component,
     controller: component,
     webhook: component,
+    runExtensionAPI: component,
     agent: { resources: small },
   };
 }
@@ -63,14 +64,19 @@ export async function installPlatform(change: object = {}): Promise<void> {
   for (let rounds = 0; rounds < 120; rounds++) {
     const { code, stdout } = await attempt("helm", ["status", release, "-n", platformNamespace, "-o", "json"]);
     const { status, description } = code === 0 ? JSON.parse(stdout).info : {};
-    if (status === "deployed" && description === wanted) return;
+    if (status === "deployed" && description === wanted) return logsAvailable();
     const done = await attempt("helm", [...args, ...options], { input: values });
-    if (done.code === 0) return;
+    if (done.code === 0) return logsAvailable();
     // Another file of the tests is at it.
     if (!/another operation .* is in progress/.test(done.stderr)) throw new Error(done.stderr);
     await new Promise((resolve) => setTimeout(resolve, 1000));
   }
   throw new Error("another operation on the release is in progress, and does not end: helm history, helm rollback");
+}
+
+/** Helm does not wait for what the API server thinks of an APIService. */
+async function logsAvailable(): Promise<void> {
+  await kubectl(["wait", "apiservice", "v1alpha1.logs.kruntimes.io", "--for=condition=Available", "--timeout=60s"]);
 }
 
 export interface Identity {

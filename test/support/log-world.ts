@@ -12,7 +12,8 @@ import {
 } from "#extension-api/logs/service.ts";
 import { failure, StatusError } from "#kube/transport.ts";
 import { VirtualClock } from "#kube/virtual-clock.ts";
-import { FileLog, type LogFile } from "#local/logs/agent-log.ts";
+import { AgentFileLog } from "#local/logs/agent-file-log.ts";
+import type { LogFile } from "#local/logs/line-file.ts";
 
 export const namespace = "default";
 
@@ -96,7 +97,7 @@ export class LogWorld {
           pod.listeners.add(fn);
           return () => pod.listeners.delete(fn);
         };
-        return new FileLog({ podUid: pod.uid, path: name, files, onGrowth });
+        return new AgentFileLog(pod.uid, { path: name, files, onGrowth });
       },
     };
     this.service = createLogService({ runs, logs, clock: this.clock }, limits);
@@ -151,18 +152,25 @@ export class LogWorld {
 
 /** A stream that somebody reads. */
 export class Followed {
-  readonly #items: AsyncIterator<LogItem>;
+  readonly #batches: AsyncIterator<readonly LogItem[]>;
   readonly #leaving: AbortController;
+  #items: readonly LogItem[] = [];
 
-  constructor(items: AsyncIterable<LogItem>, leaving: AbortController) {
-    this.#items = items[Symbol.asyncIterator]();
+  constructor(batches: AsyncIterable<readonly LogItem[]>, leaving: AbortController) {
+    this.#batches = batches[Symbol.asyncIterator]();
     this.#leaving = leaving;
   }
 
   /** The next item; undefined at the end. */
   async next() {
-    const { done, value } = await this.#items.next();
-    return done ? undefined : value;
+    if (this.#items.length === 0) {
+      const { done, value } = await this.#batches.next();
+      if (done) return undefined;
+      this.#items = value;
+    }
+    const [first, ...others] = this.#items;
+    this.#items = others;
+    return first;
   }
 
   /** Everything to the end of the stream. */
@@ -175,6 +183,6 @@ export class Followed {
   /** Goes away, as a caller whose connection closes. */
   async leave(): Promise<void> {
     this.#leaving.abort();
-    await this.#items.return?.();
+    await this.#batches.return?.();
   }
 }

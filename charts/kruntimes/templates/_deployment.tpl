@@ -1,9 +1,9 @@
 {{/*
-The Deployment of a component. Of a dict: root, component, args (list), and optionally ports, volumes, volumeMounts (lists)
-and preStop (an object).
+The Deployment of a component. Of a dict: root, component, args (list), and optionally valuesKey (where the values of the component
+are, if not under its name), ports, volumes, volumeMounts (lists) and preStop (an object).
 */}}
 {{- define "kruntimes.deployment" -}}
-{{- $values := index .root.Values .component -}}
+{{- $values := index .root.Values (.valuesKey | default .component) -}}
 apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -123,9 +123,9 @@ spec:
 {{- end -}}
 
 {{/* ServiceAccount, metrics Service, PodDisruptionBudget and NetworkPolicy of a component. Of a dict: root, component, and
-optionally openPorts (list of numbers that everybody may call). */}}
+optionally valuesKey and openPorts (list of numbers that everybody may call). */}}
 {{- define "kruntimes.around" -}}
-{{- $values := index .root.Values .component -}}
+{{- $values := index .root.Values (.valuesKey | default .component) -}}
 apiVersion: v1
 kind: ServiceAccount
 metadata:

@@ -2,8 +2,9 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { timestamp } from "#api/time.ts";
 import { type Clock, type Logger, sleep } from "#kube/ports.ts";
-import type { KeyPair } from "#kube/process/http-server.ts";
+import type { KeyPair } from "./http-server.ts";
 
+/** Where a certificate and its key are mounted. */
 export interface CertificateFiles {
   readonly cert: string;
   readonly key: string;

@@ -1,12 +1,6 @@
 import { decodeRecord } from "#api/log-record.ts";
 import { parseTime } from "#api/time.ts";
-import {
-  type AgentLog,
-  type LogBatch,
-  type LogLine,
-  type Position,
-  PositionLostError,
-} from "#extension-api/logs/ports.ts";
+import { type LogBatch, type LogLine, type Position, PositionLostError } from "#extension-api/logs/ports.ts";
 import type { Cancel } from "#kube/ports.ts";
 
 /** A file that only grows; the adapter is `log-file.ts`. */
@@ -25,7 +19,6 @@ export interface LogFiles {
 }
 
 export interface FileLogOptions {
-  readonly podUid: string;
   readonly path: string;
   readonly files: LogFiles;
   readonly onGrowth: (fn: () => void) => Cancel;
@@ -37,20 +30,22 @@ const newline = 0x0a;
 const window = 64 * 1024;
 const largestWindow = 1024 * 1024;
 
-/** The log of an agent in a file: positions are offsets of line starts. */
-export class FileLog implements AgentLog {
-  readonly podUid: string;
+/**
+ * The log of a container in a file: positions are offsets of line starts. All methods that take a `prefix` skip lines that begin
+ * otherwise without decoding them.
+ */
+export class FileLog {
   readonly #options: FileLogOptions;
   #file: LogFile | undefined;
   #closed = false;
 
   constructor(options: FileLogOptions) {
-    this.podUid = options.podUid;
     this.#options = options;
     // Opened now, so that it stays readable when the Pod goes.
     this.#open();
   }
 
+  /** The place after the last line there is. */
   async end(): Promise<Position> {
     let end = this.#size();
     // The process that writes may have been killed within a line.
@@ -63,6 +58,7 @@ export class FileLog implements AgentLog {
     return "0";
   }
 
+  /** Whether lines can be read on from there without a gap. */
   async has(position: Position): Promise<boolean> {
     const offset = /^\d{1,15}$/.test(position) ? Number(position) : -1;
     if (offset === 0) return true;
@@ -70,6 +66,7 @@ export class FileLog implements AgentLog {
     return (await this.#read(offset - 1, offset))[0] === newline;
   }
 
+  /** The lines before `end`, newest batch first; those older than `sinceMs` may be left out. */
   async *backwards(prefix: Buffer, end: Position, sinceMs: number): AsyncGenerator<readonly LogLine[]> {
     let to = Number(end);
     for (let size = window; to > 0; size = Math.min(2 * size, largestWindow)) {
@@ -88,6 +85,10 @@ export class FileLog implements AgentLog {
     }
   }
 
+  /**
+   * The lines from a place (default: from the oldest) to the end there is now.
+   * @throws PositionLostError where no line begins
+   */
   async *forwards(prefix: Buffer, from: Position | undefined): AsyncGenerator<LogBatch> {
     if (from !== undefined && !(await this.has(from))) {
       throw new PositionLostError("the log does not go back to the cursor any more");
@@ -110,10 +111,6 @@ export class FileLog implements AgentLog {
 
   onGrowth(fn: () => void): Cancel {
     return this.#options.onGrowth(fn);
-  }
-
-  settle(): Promise<void> {
-    return this.#options.files.pipesDrained();
   }
 
   async close(): Promise<void> {

@@ -1,19 +1,20 @@
 import { expect, test } from "vitest";
 import { VirtualClock } from "#kube/virtual-clock.ts";
-import { expiryWarning, warnBeforeMs, warnOfExpiry } from "./expiry.ts";
+import { expiryWarning, warnBeforeMs, warnOfExpiry } from "./certificate-expiry.ts";
 
+const use = { of: "the webhook", without: "nothing can be created" };
 const day = 24 * 3_600_000;
 const expiry = Date.parse("2027-01-01T00:00:00Z");
 
 test("a certificate that is good for long enough is no news", () => {
-  expect(expiryWarning(expiry, expiry - warnBeforeMs)).toBeUndefined();
+  expect(expiryWarning(use, expiry, expiry - warnBeforeMs)).toBeUndefined();
 });
 
 test.each([
   ["its last weeks", expiry - 29 * day, "expires at 2027-01-01T00:00:00.000000Z"],
   ["its end", expiry, "expired at 2027-01-01T00:00:00.000000Z"],
 ])("people are warned in %s", (_, now, text) => {
-  expect(expiryWarning(expiry, now)).toContain(text);
+  expect(expiryWarning(use, expiry, now)).toContain(text);
 });
 
 test("the warning is repeated, because Events are forgotten", async () => {
@@ -23,7 +24,7 @@ test("the warning is repeated, because Events are forgotten", async () => {
   const recorder = { event: (_about: unknown, type: string, reason: string) => void told.push(`${type} ${reason}`) };
   const about = { apiVersion: "v1", kind: "Pod", name: "p" };
   const end = clock.now() + warnBeforeMs + 90 * 60_000;
-  void warnOfExpiry(() => end, about, { recorder, clock, signal: stop.signal });
+  void warnOfExpiry(use, () => end, about, { recorder, clock, signal: stop.signal });
   await clock.elapse(60 * 60_000);
   expect(told).toEqual([]);
   await clock.elapse(120 * 60_000);

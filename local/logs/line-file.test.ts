@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { encodeRecord, linePrefix } from "#api/log-record.ts";
 import { timestamp } from "#api/time.ts";
-import { FileLog } from "./agent-log.ts";
+import { FileLog } from "./line-file.ts";
 import { systemLogFiles } from "./log-file.ts";
 
 let directory: string;
@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-const open = () => new FileLog({ podUid: "u", path, files: systemLogFiles, onGrowth: () => () => {} });
+const open = () => new FileLog({ path, files: systemLogFiles, onGrowth: () => () => {} });
 const prefix = Buffer.from(linePrefix("mine"));
 const record = (run: string, seq: number, message: string, ms = 0) =>
   encodeRecord({ run, attempt: 1, seq, time: timestamp(ms), stream: "stdout", message });

@@ -1,0 +1,119 @@
+import { recordOpening } from "#api/log-record.ts";
+import type { LogLine } from "../logs/ports.ts";
+import { positionOf, type StoredAt } from "./position.ts";
+
+const newline = 0x0a;
+const space = 0x20;
+const quote = 0x22;
+const opening = Buffer.from(recordOpening);
+
+/** Nothing that we want is longer, in bytes: a record has at most 16 KiB, the time before it 35. Longer lines are skipped. */
+const longestLine = 64 * 1024;
+
+/** Container runtimes cut lines into parts of 8 KiB or more; half of that is taken. */
+const partBits = 12;
+
+/** Where the text begins after a time in UTC, by far the most frequent one: `2006-01-02T15:04:05.000000000Z `. */
+const afterUtcTime = 31;
+const longestTime = 36;
+
+/** A record as it is stored; its text is made when somebody asks for it. */
+export class StoredLine implements LogLine, StoredAt {
+  readonly run: string;
+  readonly time: string;
+  readonly nth: number;
+  /** In bytes. */
+  readonly size: number;
+  #bytes: Buffer | undefined;
+  #text = "";
+
+  constructor(run: string, at: StoredAt, bytes: Buffer) {
+    this.run = run;
+    this.time = at.time;
+    this.nth = at.nth;
+    this.size = bytes.length;
+    this.#bytes = bytes;
+  }
+
+  get text(): string {
+    if (this.#bytes !== undefined) {
+      this.#text = this.#bytes.toString("utf8");
+      this.#bytes = undefined;
+    }
+    return this.#text;
+  }
+
+  get end(): string {
+    return positionOf(this);
+  }
+}
+
+/**
+ * Finds the records in what `pods/log` sends with `timestamps=true`, whatever the pieces are in which it arrives. All other
+ * lines are words of the agent itself (its stderr comes in the same stream, and not quite in order): they count for nothing.
+ */
+export class StoredLines {
+  #rest: Buffer = Buffer.alloc(0);
+  /** The beginning of a line that is too long was dropped: so is its end. */
+  #skipping = false;
+  #lastTime = "";
+  #nth = 0;
+  #second = "";
+  #secondText = "";
+  /** At least as many as the lines in the files of the container runtime, which cuts long ones into parts. */
+  parts = 0;
+
+  push(piece: Buffer): StoredLine[] {
+    const data = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece]);
+    const found: StoredLine[] = [];
+    let start = 0;
+    for (let end = data.indexOf(newline); end >= 0; end = data.indexOf(newline, start)) {
+      this.parts += 1 + ((end - start) >> partBits);
+      if (this.#skipping) this.#skipping = false;
+      else this.#take(data, start, end, found);
+      start = end + 1;
+    }
+    this.#rest = data.subarray(start);
+    if (this.#rest.length > longestLine) {
+      this.parts += this.#rest.length >> partBits;
+      this.#rest = Buffer.alloc(0);
+      this.#skipping = true;
+    }
+    return found;
+  }
+
+  #take(data: Buffer, start: number, end: number, found: StoredLine[]): void {
+    const text = data[start + afterUtcTime - 1] === space ? start + afterUtcTime : afterTime(data, start, end);
+    const uid = text + opening.length;
+    if (uid >= end || data.compare(opening, 0, opening.length, text, uid) !== 0) return;
+    const uidEnd = data.indexOf(quote, uid);
+    if (uidEnd < 0 || uidEnd >= end) return;
+    const time = this.#timeOf(data.toString("latin1", start, text - 1));
+    if (time === undefined) return;
+    this.#nth = time === this.#lastTime ? this.#nth + 1 : 1;
+    this.#lastTime = time;
+    found.push(
+      new StoredLine(data.toString("latin1", uid, uidEnd), { time, nth: this.#nth }, data.subarray(text, end)),
+    );
+  }
+
+  /** Nanoseconds since the epoch; undefined for what is no time. */
+  #timeOf(text: string): string | undefined {
+    // Lines come in runs of the same second.
+    const second = text.slice(0, 19);
+    const zone = text.slice(29);
+    if (text[19] !== "." || zone === "") return undefined;
+    if (second + zone !== this.#secondText) {
+      const ms = Date.parse(second + zone);
+      if (Number.isNaN(ms) || ms < 1e12) return undefined;
+      this.#second = String(ms / 1000);
+      this.#secondText = second + zone;
+    }
+    return this.#second + text.slice(20, 29);
+  }
+}
+
+function afterTime(data: Buffer, start: number, end: number): number {
+  const at = data.subarray(start, Math.min(end, start + longestTime)).indexOf(space);
+  return at < 0 ? end : start + at + 1;
+}
