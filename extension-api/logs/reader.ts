@@ -41,7 +41,7 @@ export class RunLogReader {
   #gaps = new Gaps(1, 0);
   /** The latest attempt whose end is marked. */
   #ended = 0;
-  #open: { readonly pod: string; readonly log: AgentLog; readonly stop: Cancel } | undefined;
+  #open: { readonly pod: string; readonly follows: boolean; readonly log: AgentLog; readonly stop: Cancel } | undefined;
 
   constructor(deps: ReaderDeps, view: RunView, query: Pick<LogQuery, "follow" | "sinceMs">, signal: AbortSignal) {
     this.#deps = deps;
@@ -238,13 +238,14 @@ export class RunLogReader {
 
   /** The log of the segment's Pod; undefined when that is gone and the Run has gone on without it. */
   async #openOrGone(segment: Segment): Promise<AgentLog | undefined> {
-    if (this.#open?.pod === segment.pod) return this.#open.log;
+    const follows = this.#follows && this.#view.isOpen(segment);
+    if (this.#open?.pod === segment.pod && (this.#open.follows || !follows)) return this.#open.log;
     const { namespace } = this.#view;
     try {
       const pod = { namespace, name: segment.pod, uid: segment.podUid };
-      const log = await this.#deps.logs.open(pod, this.#follows, this.#signal);
+      const log = await this.#deps.logs.open(pod, follows, this.#signal);
       const last = this.#open;
-      this.#open = { pod: segment.pod, log, stop: log.onGrowth(this.#wakeup.wake) };
+      this.#open = { pod: segment.pod, follows, log, stop: log.onGrowth(this.#wakeup.wake) };
       last?.stop();
       await last?.log.close();
       return log;

@@ -4,7 +4,6 @@ import {
   type LogBatch,
   LogUnavailableError,
   type Newest,
-  PodGoneError,
   type Position,
   TooSlowError,
 } from "../logs/ports.ts";
@@ -12,6 +11,7 @@ import { History, type OpenStored } from "./history.ts";
 import type { LiveLog, LiveReader } from "./live.ts";
 import { newest } from "./newest.ts";
 import { parsePosition, positionOf } from "./position.ts";
+import { podGone } from "./source.ts";
 import type { StoredLine } from "./stored-lines.ts";
 
 export interface PodLogOptions {
@@ -29,6 +29,13 @@ export interface PodLogOptions {
 /** How often a reader runs after a stream that is beyond its place. */
 const maxRounds = 5;
 
+/** A place that was looked for: what was read before it was found, and where reading goes on. */
+interface Begun {
+  readonly at: Position | undefined;
+  readonly early: readonly (readonly StoredLine[])[];
+  readonly lines: AsyncGenerator<readonly StoredLine[]>;
+}
+
 /** The log of an agent that a node of the cluster keeps: what is stored is read alone, what comes is shared. */
 export class PodLog implements AgentLog {
   readonly podUid: string;
@@ -36,9 +43,7 @@ export class PodLog implements AgentLog {
   /** The stream that is joined, and the place up to which it was handed on. */
   #joined: { readonly reader: LiveReader; at: Position | undefined } | undefined;
   /** A place that was found, with the reading that goes on after it. */
-  #begun: { readonly at: Position | undefined; readonly lines: AsyncGenerator<readonly StoredLine[]> } | undefined;
-  /** The end of the log when it was looked at: nothing has to be read before the stream is joined there. */
-  #end: { readonly at: Position | undefined } | undefined;
+  #begun: Begun | undefined;
   #closed = false;
 
   constructor(options: PodLogOptions) {
@@ -49,14 +54,15 @@ export class PodLog implements AgentLog {
   async newest(run: string, sinceMs: number): Promise<Newest> {
     const { open, restarted } = this.#options;
     const found = await newest(open, run, sinceMs, restarted);
-    this.#end = { at: found.end };
+    // Joined now: what is printed from here on is not missed, should the Pod go at once.
+    if (this.#options.live !== undefined) await this.#joinAt(this.#options.live, found.end);
     return found;
   }
 
   async has(position: Position | undefined): Promise<boolean> {
     const at = position === undefined ? undefined : parsePosition(position);
     if (position !== undefined && at === undefined) return false;
-    if (this.#end !== undefined && this.#end.at === position && position !== undefined) return true;
+    if (this.#joined !== undefined && this.#joined.at === position) return true;
     const history = new History(this.#options.open, at, this.#options.restarted);
     const lines = history.read();
     const early: (readonly StoredLine[])[] = [];
@@ -68,7 +74,7 @@ export class PodLog implements AgentLog {
       if (size > 0 || history.passed) break;
     }
     await this.#forget();
-    this.#begun = { at: position, lines: following(early, lines) };
+    this.#begun = { at: position, early, lines };
     return history.exact;
   }
 
@@ -83,7 +89,7 @@ export class PodLog implements AgentLog {
     for (const joined = this.#joined; joined !== undefined && !this.#closed; ) {
       const chunk = joined.reader.take();
       if (chunk === undefined) {
-        if (joined.reader.ended() === "broken") throw new PodGoneError(`Pod ${podName} is gone`);
+        if (joined.reader.ended() === "broken") throw podGone(podName);
         return;
       }
       if (chunk === "lost") {
@@ -116,26 +122,26 @@ export class PodLog implements AgentLog {
 
   /** Reads what is stored from a place on, and joins the stream where that ends. */
   async *#join(live: LiveLog, run: string, from: Position | undefined): AsyncGenerator<LogBatch> {
-    this.#joined?.reader.leave();
-    this.#joined = undefined;
     let at = from;
     for (let round = 0; round < maxRounds; round++) {
-      const isEnd = this.#end !== undefined && this.#end.at === at;
-      this.#end = undefined;
-      if (isEnd) await this.#forget();
-      else {
-        for await (const batch of this.#stored(run, at)) {
-          at = batch.end ?? at;
-          yield batch;
-        }
+      for await (const batch of this.#stored(run, at)) {
+        at = batch.end ?? at;
+        yield batch;
       }
-      const reader = await live.join(at === undefined ? undefined : parsePosition(at));
-      if (reader === undefined) continue;
-      if (this.#closed) return reader.leave();
-      this.#joined = { reader, at };
-      return;
+      if (await this.#joinAt(live, at)) return;
     }
     throw new LogUnavailableError(`the log of Pod ${this.#options.podName} grows faster than it is read`);
+  }
+
+  /** @returns whether the stream goes on at that place */
+  async #joinAt(live: LiveLog, at: Position | undefined): Promise<boolean> {
+    this.#joined?.reader.leave();
+    this.#joined = undefined;
+    const reader = await live.join(at === undefined ? undefined : parsePosition(at));
+    if (reader === undefined) return false;
+    if (this.#closed) reader.leave();
+    else this.#joined = { reader, at };
+    return true;
   }
 
   async *#stored(run: string, from: Position | undefined): AsyncGenerator<LogBatch> {
@@ -144,7 +150,7 @@ export class PodLog implements AgentLog {
     if (goesOn) this.#begun = undefined;
     const { open, restarted } = this.#options;
     const at = from === undefined ? undefined : parsePosition(from);
-    for await (const lines of goesOn ? begun.lines : new History(open, at, restarted).read()) {
+    for await (const lines of goesOn ? following(begun) : new History(open, at, restarted).read()) {
       const last = lines.at(-1);
       if (last !== undefined) yield { lines: lines.filter((line) => line.run === run), end: last.end };
     }
@@ -157,11 +163,11 @@ export class PodLog implements AgentLog {
   }
 }
 
-async function* following<T>(first: readonly T[], rest: AsyncGenerator<T>): AsyncGenerator<T> {
+async function* following({ early, lines }: Begun): AsyncGenerator<readonly StoredLine[]> {
   try {
-    yield* first;
-    for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
+    yield* early;
+    for (let next = await lines.next(); !next.done; next = await lines.next()) yield next.value;
   } finally {
-    await rest.return(undefined);
+    await lines.return(undefined);
   }
 }

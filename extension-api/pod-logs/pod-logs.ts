@@ -1,10 +1,10 @@
 import type { Clock, Logger, Random } from "#kube/ports.ts";
 import type { Client } from "#kube/resource.ts";
-import { type AgentLogs, PodGoneError, type PodId } from "../logs/ports.ts";
+import type { AgentLogs, PodId } from "../logs/ports.ts";
 import { LiveLog } from "./live.ts";
 import { PodLog } from "./pod-log.ts";
 import { podState } from "./pod-state.ts";
-import { openStored } from "./source.ts";
+import { openStored, podGone } from "./source.ts";
 
 export interface PodLogsDeps {
   readonly client: Client;
@@ -57,7 +57,7 @@ export function podLogs(deps: PodLogsDeps): PodLogs {
     async open(pod, follow, signal) {
       const { name } = pod;
       const state = await podState(deps.client, pod, signal);
-      if (state === undefined) throw new PodGoneError(`Pod ${name} does not exist any more, and its log went with it`);
+      if (state === undefined) throw podGone(name);
       const { uid, restarted } = state;
       return new PodLog({
         podUid: uid,

@@ -64,8 +64,11 @@ export async function openStored(
 export function storedError(error: unknown, pod: string): Error {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof StatusError && error.code === 404) {
-    return new PodGoneError(`Pod ${pod} does not exist any more, and its log went with it`, { cause: error });
+    return podGone(pod, error);
   }
   if (error instanceof StatusError && error.code === 400) return new NoSuchLogError(message, { cause: error });
   return new LogUnavailableError(`the log of Pod ${pod} cannot be read now: ${message}`, { cause: error });
 }
+
+export const podGone = (pod: string, cause?: unknown) =>
+  new PodGoneError(`Pod ${pod} does not exist any more, and its log went with it`, { cause });

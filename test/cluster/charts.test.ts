@@ -1,4 +1,5 @@
 /** What the charts render, and what they refuse: nothing here needs more than helm. */
+import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
@@ -35,9 +36,12 @@ const given = {
   },
 };
 
+/** With the certificate of the run-extension-api, too. */
+const givenBoth = { webhook: given, runExtensionAPI: { tls: { existingSecret: "mine-too" } } };
+
 /** Values by the name of the committed rendering. Without the kinds and policies: those are committed as they are. */
 const renderings: Record<string, { chart: Chart; values: object }> = {
-  smallest: { chart: "kruntimes", values: { webhook: given } },
+  smallest: { chart: "kruntimes", values: givenBoth },
   "cert-manager": { chart: "kruntimes", values: { webhook: { tls: { source: "cert-manager" } } } },
   everything: {
     chart: "kruntimes",
@@ -58,6 +62,11 @@ const renderings: Record<string, { chart: Chart; values: object }> = {
       },
       controller: { jobWorkspaceTTL: "30m" },
       webhook: { ...given, failurePolicy: "Ignore" },
+      runExtensionAPI: {
+        replicas: 3,
+        priorityClassName: "",
+        tls: { existingSecret: "logs", caBundle: given.tls.caBundle.replace("AAAA", "BBBB") },
+      },
       agent: { imagePullSecrets: ["registry"], resources: { requests: { cpu: "10m" } } },
       rbac: { aggregateToDefaultRoles: false },
       podDisruptionBudgets: { enabled: false },
@@ -89,7 +98,7 @@ test.each(Object.entries(renderings))("%s is rendered as committed", async (name
 });
 
 test("kinds and policies are rendered whole, with the names of the release in place", async () => {
-  const { stdout } = await render("kruntimes", { webhook: given });
+  const { stdout } = await render("kruntimes", givenBoth);
   const objects = parseAllDocuments(stdout).map((document) => document.toJS());
   const named = (kind: string) =>
     objects.filter((object) => object?.kind === kind).map(({ metadata }) => metadata.name);
@@ -101,6 +110,31 @@ test("kinds and policies are rendered whole, with the names of the release in pl
     if (object?.kind !== "CustomResourceDefinition") continue;
     expect(object.metadata.annotations["helm.sh/resource-policy"]).toBe("keep");
   }
+});
+
+test("the certificates of webhook and run-extension-api are of one authority, made once for a rendering", async () => {
+  const { stdout } = await render("kruntimes", { crds: { install: false }, policies: { enabled: false } });
+  const objects = parseAllDocuments(stdout).map((document) => document.toJS());
+  const bundles = objects.flatMap((object) => [
+    object?.spec?.caBundle,
+    ...(object?.webhooks ?? []).map((one: { clientConfig: { caBundle: string } }) => one.clientConfig.caBundle),
+    object?.type === "kubernetes.io/tls" ? (object.data["ca.crt"] ?? object.data["tls.crt"]) : undefined,
+  ]);
+  const found = bundles.filter((bundle) => bundle !== undefined);
+  expect(found.length).toBe(7);
+  expect(new Set(found).size).toBe(1);
+  const authority = new X509Certificate(Buffer.from(found[0], "base64"));
+  for (const component of ["webhook", "run-extension-api"]) {
+    const { data } = objects.find((object) => object?.metadata?.name === `kruntimes-${component}-tls`);
+    const leaf = new X509Certificate(Buffer.from(data["tls.crt"], "base64"));
+    expect(leaf.verify(authority.publicKey)).toBe(true);
+    expect(leaf.checkHost(`kruntimes-${component}.platform.svc`)).toBeDefined();
+  }
+});
+
+test("runExtensionAPI.enabled=false leaves out all of it", async () => {
+  const { stdout } = await render("kruntimes", { webhook: given, runExtensionAPI: { enabled: false } });
+  expect(stdout).not.toMatch(/name: \S*run-extension-api|kind: APIService/);
 });
 
 const refusals: Record<string, { chart: Chart; values: object; message: string; extra?: readonly string[] }> = {
@@ -123,6 +157,11 @@ const refusals: Record<string, { chart: Chart; values: object; message: string; 
     chart: "kruntimes",
     values: { webhook: { tls: { source: "secret", existingSecret: "mine" } } },
     message: "at '/webhook/tls/caBundle'",
+  },
+  "a Secret for the webhook and none for the run-extension-api": {
+    chart: "kruntimes",
+    values: { webhook: given },
+    message: "runExtensionAPI.tls.existingSecret is missing",
   },
   "a TTL without a unit": {
     chart: "kruntimes",

@@ -92,6 +92,17 @@ test("the webhook looks up, asks for the rights of others, and warns of its cert
   );
 });
 
+test("the run-extension-api reads Runs and the logs of Pods, and neither Secrets nor anything that it could change", async () => {
+  const user = usernameOf("run-extension-api");
+  const wanted = [`runs.kruntimes.io ${read}`, "pods [get]", "pods/log [get]"].sort();
+  expect(await rightsOf(user, "default")).toEqual(wanted);
+  expect(await rightsOf(user, platformNamespace)).toEqual([...wanted, "events.events.k8s.io [create patch]"].sort());
+  // The role is Kubernetes' own: how the API server proves itself to APIs behind it.
+  expect(await rightsOf(user, "kube-system")).toEqual(
+    [...wanted, `configmaps [extension-apiserver-authentication] ${read}`].sort(),
+  );
+});
+
 test("an agent has rights in its namespace only, and none on Secrets, ConfigMaps and new Runs", async () => {
   await using namespace = await testNamespace("rbac");
   await readyRuntime(adminClient(), bashRuntime(namespace.name));

@@ -10,23 +10,53 @@ import {
   type LogService,
   type LogServiceLimits,
 } from "#extension-api/logs/service.ts";
+import { type PodLogs, podLogs } from "#extension-api/pod-logs/pod-logs.ts";
+import { createClient } from "#kube/client.ts";
+import type { Clock } from "#kube/ports.ts";
+import { seededRandom } from "#kube/seeded-random.ts";
+import { silentLogger } from "#kube/silent-logger.ts";
+import { systemClock } from "#kube/system.ts";
 import { failure, StatusError } from "#kube/transport.ts";
 import { VirtualClock } from "#kube/virtual-clock.ts";
 import { AgentFileLog } from "#local/logs/agent-file-log.ts";
 import type { LogFile } from "#local/logs/line-file.ts";
+import { StoredLog } from "./stored-log.ts";
+import { podServer } from "./stored-pods.ts";
 
 export const namespace = "default";
+
+/** Where the logs of agents are: in files of a local cluster, or behind the API server of a real one. */
+export const worldKinds = ["file", "pods/log"] as const;
+export type WorldKind = (typeof worldKinds)[number];
+
+/** Time that runs a hundred times as fast: what waits for a moment does so, and no test notices. */
+function hurried(): Clock {
+  const begun = performance.now();
+  const elapsed = () => (performance.now() - begun) * 100;
+  return {
+    now: () => 1_767_225_600_000 + elapsed(),
+    monotonic: elapsed,
+    after: (ms, fn) => systemClock.after(ms / 100, fn),
+  };
+}
 
 /** Output of one agent, in memory. */
 export class MemoryPod {
   readonly uid: string;
+  /** The same as its node keeps it. */
+  readonly stored: StoredLog;
   readonly listeners = new Set<() => void>();
-  /** Files that readers have open. */
-  open = 0;
+  #files = 0;
   #parts: Buffer[] = [];
 
-  constructor(uid: string) {
+  constructor(uid: string, startMs: number) {
     this.uid = uid;
+    this.stored = new StoredLog(startMs);
+  }
+
+  /** Files and streams that readers have open. */
+  get open(): number {
+    return this.#files + this.stored.open;
   }
 
   get bytes(): Buffer {
@@ -37,31 +67,35 @@ export class MemoryPod {
   /** Appends what the agent prints; `text` ends its lines itself. */
   print(text: string | Uint8Array): void {
     this.#parts.push(Buffer.from(text as string));
+    this.stored.print(Buffer.from(text as string));
     for (const listener of [...this.listeners]) listener();
   }
 
   /** Removes the oldest bytes, as rotation does. */
   replace(text: string): void {
     this.#parts = [Buffer.from(text)];
+    this.stored.rotate();
+    this.stored.print(Buffer.from(text));
   }
 
   file(): LogFile {
-    this.open++;
+    this.#files++;
     return {
       size: () => this.bytes.length,
       read: async (from, to) => this.bytes.subarray(from, to),
       close: () => {
-        this.open--;
+        this.#files--;
       },
     };
   }
 }
 
-/** Runs and agents' logs in memory under the real service and the real reader of log files. */
+/** Runs and agents' logs in memory under the real service and the real readers of logs. */
 export class LogWorld {
-  readonly clock = new VirtualClock();
+  readonly clock: Clock;
   readonly pods = new Map<string, MemoryPod>();
   readonly service: LogService;
+  readonly podLogs: PodLogs;
   /** While set, logs cannot be opened. */
   unavailable = false;
   /** Observers of Runs that are registered. */
@@ -69,7 +103,8 @@ export class LogWorld {
   readonly #runs = new Map<string, Run>();
   readonly #observers = new Map<string, Set<(run: Run | undefined) => void>>();
 
-  constructor(limits: LogServiceLimits = defaultLimits) {
+  constructor(kind: WorldKind = "file", limits: LogServiceLimits = defaultLimits) {
+    this.clock = kind === "file" ? new VirtualClock() : hurried();
     const runs: Runs = {
       get: async (_, name) => {
         const run = this.#runs.get(name);
@@ -87,11 +122,12 @@ export class LogWorld {
         };
       },
     };
-    const logs: AgentLogs = {
+    const files: AgentLogs = {
       open: async ({ name, uid }) => {
         if (this.unavailable) throw new LogUnavailableError("the node does not answer");
         const pod = this.pods.get(name);
-        if (pod === undefined || (uid !== undefined && uid !== pod.uid)) throw new PodGoneError(`Pod ${name} is gone`);
+        if (pod === undefined || (uid !== undefined && uid !== pod.uid))
+          throw new PodGoneError(`Pod ${name} does not exist any more, and its log went with it`);
         const files = { open: () => pod.file(), pipesDrained: async () => {} };
         const onGrowth = (fn: () => void) => {
           pod.listeners.add(fn);
@@ -100,12 +136,15 @@ export class LogWorld {
         return new AgentFileLog(pod.uid, { path: name, files, onGrowth });
       },
     };
+    const ports = { clock: this.clock, random: seededRandom(1), logger: silentLogger };
+    this.podLogs = podLogs({ client: createClient(podServer(this.pods, this)), ...ports });
+    const logs = kind === "file" ? files : this.podLogs;
     this.service = createLogService({ runs, logs, clock: this.clock }, limits);
   }
 
   /** A Pod with that name; its UID is made from the name. */
   pod(name: string): MemoryPod {
-    const pod = this.pods.get(name) ?? new MemoryPod(`uid-of-${name}`);
+    const pod = this.pods.get(name) ?? new MemoryPod(`uid-of-${name}`, this.clock.now());
     this.pods.set(name, pod);
     return pod;
   }
@@ -121,6 +160,12 @@ export class LogWorld {
   /** The status of a Run that is on a Pod. */
   on(pod: string, more: Partial<RunStatus> = {}): RunStatus {
     return { phase: "Running", attempt: 1, assignedPod: pod, assignedPodUID: this.pod(pod).uid, ...more };
+  }
+
+  /** The Pod is deleted, and its log with it. */
+  deletePod(name: string): void {
+    this.pods.get(name)?.stored.end();
+    this.pods.delete(name);
   }
 
   deleteRun(name: string): void {

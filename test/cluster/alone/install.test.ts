@@ -59,9 +59,9 @@ test("an uninstall takes everything but the kinds and the objects of users, and 
   await finished(client, run);
   await helm(["uninstall", release, "-n", platformNamespace, "--wait"]);
   const kinds =
-    "validatingadmissionpolicies,validatingadmissionpolicybindings,validatingwebhookconfigurations,clusterroles,clusterrolebindings";
+    "validatingadmissionpolicies,validatingadmissionpolicybindings,validatingwebhookconfigurations,clusterroles,clusterrolebindings,apiservices";
   const left = await kubectl(["get", kinds, "-o", "name"]);
-  expect(left.split("\n").filter((line) => line.includes(release))).toEqual([]);
+  expect(left.split("\n").filter((line) => line.includes(release) || line.includes("logs.kruntimes"))).toEqual([]);
   expect((await client.of(runs).get(run.metadata)).metadata.uid).toBe(run.metadata.uid);
 
   await installPlatform();
