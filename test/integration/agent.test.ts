@@ -292,7 +292,7 @@ test("a lost answer to the claim is settled by a live read: the attempt begins o
   expect(world.executor.starts.get(`${run.metadata.uid}#1`)).toBe(1);
 });
 
-test("the output of a program is in the log, in order, under its Run and attempt", async () => {
+test("the output of a program is in the log, in order, under its Run and attempt, and a mark behind it", async () => {
   start();
   world.programs.set("a", () => ({
     durationMs: 20,
@@ -306,7 +306,9 @@ test("the output of a program is in the log, in order, under its Run and attempt
   ).toEqual([
     [run.metadata.uid, 1, 1, "stdout", "one"],
     [run.metadata.uid, 1, 2, "stderr", "two"],
+    [run.metadata.uid, 1, 3, "system", ""],
   ]);
+  expect(world.sink.records.map(({ last }) => last)).toEqual([undefined, undefined, true]);
 });
 
 test("nothing of a Run without a workspace is left in the Pod", async () => {
