@@ -6,7 +6,12 @@ import type { Action, Workflow } from "#api/kinds/workflow.ts";
 import type { KubeObject } from "#api/meta.ts";
 import { type Lookups, type Review, review } from "./review.ts";
 
-const nothing: Lookups = { workspace: async () => undefined, runtime: async () => undefined };
+const nothing: Lookups = {
+  workspace: async () => undefined,
+  runtime: async () => undefined,
+  workflow: async () => undefined,
+  action: async () => undefined,
+};
 
 const steps = [{ name: "s", run: "true" }];
 type Jobs = Workflow["spec"]["jobs"];

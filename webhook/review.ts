@@ -10,6 +10,7 @@ import type { KubeObject } from "#api/meta.ts";
 import { validateCreate, validateUpdate } from "#api/validation/index.ts";
 import { compileAction, workflowErrors } from "#workflows/compile-workflow.ts";
 import { runtimeErrors } from "./run-runtime.ts";
+import { workflowRunErrors } from "./workflow-run.ts";
 
 /** A request to write an object of ours, after its schema was checked. */
 export interface Review {
@@ -25,6 +26,8 @@ export interface Review {
 export interface Lookups {
   workspace(namespace: string, name: string): Promise<PersistentWorkspace | undefined>;
   runtime(namespace: string, name: string): Promise<Runtime | undefined>;
+  workflow(namespace: string, name: string): Promise<Workflow | undefined>;
+  action(namespace: string, name: string): Promise<Action | undefined>;
 }
 
 /** Whether that is one of our kinds, whose objects {@link review} can judge. */
@@ -42,6 +45,7 @@ export async function review(request: Review, lookups: Lookups): Promise<readonl
   if (errors.length > 0) return errors;
   return [
     ...compileErrors(kind, object),
+    ...(kind === "WorkflowRun" ? await workflowRunErrors(object as WorkflowRun, request.namespace, lookups) : []),
     ...(await workspaceErrors(request, lookups)),
     ...(kind === "Run" ? await runtimeErrors(object as Run, request.namespace, lookups) : []),
   ];
@@ -61,10 +65,6 @@ function compileErrors(kind: Kind, object: KubeObject): readonly FieldError[] {
   switch (kind) {
     case "Workflow":
       return workflowErrors((object as Workflow).spec);
-    case "WorkflowRun": {
-      const { jobs } = (object as WorkflowRun).spec;
-      return jobs === undefined ? [] : workflowErrors({ jobs });
-    }
     case "Action":
       return errorsOf(compileAction((object as Action).spec));
     default:

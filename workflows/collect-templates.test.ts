@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import type { Action, Workflow } from "#api/kinds/workflow.ts";
-import { collectTemplates, maxTemplates, templatesIn, usedBy } from "./collect-templates.ts";
+import { collectTemplates, maxTemplates, templatesOf, usedBy } from "./collect-templates.ts";
 import { compileWorkflow } from "./compile-workflow.ts";
 
 const step = "{name: s, run: x}";
@@ -42,12 +42,7 @@ async function errorsOf(yaml: string): Promise<[string, string][]> {
   const spec = top(yaml);
   const found = await collectTemplates(spec.jobs, finder, "spec.jobs");
   if (!found.ok) return found.errors.map(({ path, message }) => [path, message]);
-  const named = <T>({ metadata, spec: inner }: { metadata: { name: string }; spec: T }) => ({
-    name: metadata.name,
-    spec: inner,
-  });
-  const templates = templatesIn({ workflows: found.workflows.map(named), actions: found.actions.map(named) });
-  const compiled = compileWorkflow(spec, { path: "spec", templates });
+  const compiled = compileWorkflow(spec, { path: "spec", templates: templatesOf(found) });
   return compiled.ok ? [] : compiled.errors.map(({ path, message }) => [path, message]);
 }
 

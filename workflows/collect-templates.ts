@@ -70,12 +70,24 @@ function present<T>(values: Iterable<T | undefined>): T[] {
   return [...values].filter((value) => value !== undefined);
 }
 
-/** A collection as the compiler looks things up. */
+/** Templates as the compiler looks them up. */
 export function templatesIn(found: {
-  readonly workflows: Iterable<{ readonly name: string; readonly spec: WorkflowSpec }>;
-  readonly actions: Iterable<{ readonly name: string; readonly spec: ActionSpec }>;
+  readonly workflows: Iterable<Named<WorkflowSpec>>;
+  readonly actions: Iterable<Named<ActionSpec>>;
 }): Templates {
   const workflows = new Map([...found.workflows].map(({ name, spec }) => [name, spec]));
   const actions = new Map([...found.actions].map(({ name, spec }) => [name, spec]));
   return { workflow: (name) => workflows.get(name), action: (name) => actions.get(name) };
 }
+
+interface Named<Spec> {
+  readonly name: string;
+  readonly spec: Spec;
+}
+
+/** The same for objects. */
+export function templatesOf({ workflows, actions }: Collected): Templates {
+  return templatesIn({ workflows: workflows.map(named), actions: actions.map(named) });
+}
+
+const named = <Spec>({ metadata, spec }: { metadata: { name: string }; spec: Spec }) => ({ name: metadata.name, spec });

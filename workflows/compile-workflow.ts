@@ -11,7 +11,7 @@ import { buildGraph } from "./graph.ts";
 import { checkIdentifiers } from "./identifiers.ts";
 import { compileInputs } from "./inputs.ts";
 import { type Compiled, type JobPlan, type StepPlan, stepsOf, type Where, type WorkflowPlan } from "./plan.ts";
-import { type Uses, unchecked } from "./uses.ts";
+import type { Uses } from "./uses.ts";
 
 export { compileAction } from "./compile-action.ts";
 export type { ActionPlan, Compiled, JobPlan, StepPlan, Where, WorkflowPlan } from "./plan.ts";
@@ -29,9 +29,12 @@ export function compileWorkflow(spec: Spec, where: Where = { path: "spec" }): Co
   return compile(spec, where, following(where, compile));
 }
 
-/** What is wrong with a workflow by itself, for admission: the Actions and Workflows that it uses are not looked at. */
-export function workflowErrors(spec: Spec, where: Omit<Where, "templates"> = { path: "spec" }): readonly FieldError[] {
-  const compiled = compile(spec, where, unchecked);
+/**
+ * What is wrong with a workflow, for admission. Actions and Workflows that `where.templates` does not have may come later, so what is
+ * said about them is taken as right.
+ */
+export function workflowErrors(spec: Spec, where: Where = { path: "spec" }): readonly FieldError[] {
+  const compiled = compile(spec, where, following(where, compile, { kind: "unchecked" }));
   return compiled.ok ? [] : compiled.errors;
 }
 

@@ -8,17 +8,20 @@ import { maxLevels, type Used, type Uses } from "./uses.ts";
  * Looks up and compiles what is used, each once.
  *
  * @param compile a Workflow that uses what `uses` finds
+ * @param absent the answer for what is not there; default an error
  */
 export function following(
   where: Where,
   compile: (spec: WorkflowSpec, where: Where, uses: Uses) => Compiled<WorkflowPlan>,
+  absent?: Used<never>,
 ): Uses {
   const { templates } = where;
-  const missing = (kind: "Action" | "Workflow", name: string): Used<never> => ({
-    kind: "wrong",
-    message: `there is no ${kind} "${name}"`,
-    advice: "Create it, or correct the name.",
-  });
+  const missing = (kind: "Action" | "Workflow", name: string): Used<never> =>
+    absent ?? {
+      kind: "wrong",
+      message: `there is no ${kind} "${name}"`,
+      advice: "Create it, or correct the name.",
+    };
   const uses: Uses = {
     action: once((name) => {
       const spec = templates?.action(name);

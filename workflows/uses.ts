@@ -21,7 +21,7 @@ export interface Uses {
   workflow(name: string): Used<WorkflowPlan>;
 }
 
-/** For admission of templates: what they use may be created after them, and be changed at any time. */
+/** For steps that use nothing: those of Actions. */
 export const unchecked: Uses = {
   action: () => ({ kind: "unchecked" }),
   workflow: () => ({ kind: "unchecked" }),

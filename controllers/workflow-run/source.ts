@@ -15,6 +15,7 @@ import {
   type CollectResult,
   collectTemplates,
   templatesIn,
+  templatesOf,
   usedBy,
 } from "#workflows/collect-templates.ts";
 import { compileWorkflow } from "#workflows/compile-workflow.ts";
@@ -54,8 +55,7 @@ export function createSources(deps: ControllerDeps, informers: Informers): Sourc
     const { spec, used } = await gather(run);
     if (spec === undefined) return { kind: "missing", workflow: wanted };
     if (!used.ok) return { kind: "plan", compiled: used, inputs: {} };
-    const live = { workflows: used.workflows.map(named), actions: used.actions.map(named) };
-    const plan = compile(run, spec, templatesIn(live));
+    const plan = compile(run, spec, templatesOf(used));
     // What does not compile is not worth a copy: the errors are the answer.
     return plan.compiled.ok ? { kind: "unfrozen", name } : plan;
   }
@@ -153,8 +153,6 @@ export function createSources(deps: ControllerDeps, informers: Informers): Sourc
 type Spec = Pick<WorkflowSpec, "jobs">;
 
 const nothing = { workflows: [], actions: [] } satisfies Collected;
-
-const named = <T>({ metadata, spec }: { metadata: { name: string }; spec: T }) => ({ name: metadata.name, spec });
 
 function usesNothing(jobs: Readonly<Record<string, JobSpec>>): boolean {
   const { workflows: flows, actions: steps } = usedBy(jobs);
