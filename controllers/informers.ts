@@ -20,6 +20,7 @@ import { type Pod, pods, type ReplicaSet, replicaSets } from "#kube/builtin.ts";
 import { createInformer, type Informer } from "#kube/informer.ts";
 import type { Clock, Logger, Random, Recorder } from "#kube/ports.ts";
 import type { Client } from "#kube/resource.ts";
+import { usedBy } from "#workflows/collect-templates.ts";
 import type { Tally } from "./tally.ts";
 
 export interface ControllerDeps {
@@ -40,7 +41,8 @@ export interface Informers {
   readonly runtimes: Informer<Runtime>;
   readonly workspaces: Informer<PersistentWorkspace, "pod" | "owner" | "runtime">;
   readonly workflowRuns: Informer<WorkflowRun, "owner" | "workflow">;
-  readonly workflows: Informer<Workflow>;
+  /** `uses` has the kind before the name: `Action/namespace/name`. */
+  readonly workflows: Informer<Workflow, "uses">;
   readonly workflowActions: Informer<WorkflowAction, "target">;
   readonly actions: Informer<Action>;
   readonly pods: Informer<Pod, "runtime" | "owner">;
@@ -53,6 +55,12 @@ export const controllerOf = (object: KubeObject): string[] =>
 
 const inNamespace = (object: KubeObject, name: string | undefined): string[] =>
   name === undefined ? [] : [`${object.metadata.namespace}/${name}`];
+
+function usesOf(workflow: Workflow): string[] {
+  const used = usedBy(workflow.spec.jobs);
+  const name = (kind: string) => (each: string) => `${kind}/${workflow.metadata.namespace}/${each}`;
+  return [...used.workflows.map(name("Workflow")), ...used.actions.map(name("Action"))];
+}
 
 /** Makes the caches; they list and watch from {@link startInformers} on. */
 export function createInformers(deps: ControllerDeps): Informers {
@@ -81,7 +89,7 @@ export function createInformers(deps: ControllerDeps): Informers {
       ...deps,
       indexes: { owner: controllerOf, workflow: (run) => inNamespace(run, run.spec.workflowRef?.name) },
     }),
-    workflows: createInformer(client, workflows, deps),
+    workflows: createInformer(client, workflows, { ...deps, indexes: { uses: usesOf } }),
     workflowActions: createInformer(client, workflowActions, {
       ...deps,
       indexes: { target: (action) => inNamespace(action, action.spec.workflowRef.name) },

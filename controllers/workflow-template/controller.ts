@@ -10,6 +10,7 @@ import type { ResourceType } from "#kube/resource.ts";
 import { isNotFound } from "#kube/transport.ts";
 import { compileAction, compileWorkflow } from "#workflows/compile-workflow.ts";
 import { type FieldError, formatErrors } from "#workflows/field-error.ts";
+import type { Templates } from "#workflows/plan.ts";
 
 /** Result of compiling one template: what the condition Valid says. */
 export type Verdict = { readonly ok: true } | { readonly ok: false; readonly errors: readonly FieldError[] };
@@ -32,7 +33,10 @@ export function templateStatus(
   return { observedGeneration, ...size, conditions: [...conditions] };
 }
 
-/** Compiles every Workflow and Action when it is created or changed, and says in condition Valid what came of it. */
+/**
+ * Compiles every Workflow and Action when it, or something that it uses, is created, changed or deleted, and says in condition Valid what
+ * came of it.
+ */
 export function createWorkflowTemplate(deps: ControllerDeps, informers: Informers): Controller {
   const controller = createController({ name: "workflow-template", reconcile, ...deps });
   for (const [kind, informer] of [
@@ -41,17 +45,44 @@ export function createWorkflowTemplate(deps: ControllerDeps, informers: Informer
   ] as const) {
     informer.onChange((old, next) => {
       // Our own status write changes no generation.
-      if (next !== undefined && next.metadata.generation !== old?.metadata.generation) {
-        controller.enqueue(`${kind}/${keyOf(next)}`);
+      if (next?.metadata.generation === old?.metadata.generation) return;
+      const object = next ?? old;
+      if (object === undefined) return;
+      if (next !== undefined) controller.enqueue(`${kind}/${keyOf(next)}`);
+      for (const user of usersOf(`${kind === "workflow" ? "Workflow" : "Action"}/${keyOf(object)}`)) {
+        controller.enqueue(`workflow/${user}`);
       }
     });
+  }
+
+  /** Keys of the Workflows that use it, directly and by others. */
+  function usersOf(used: string): Set<string> {
+    const users = new Set<string>();
+    for (const open = [used]; open.length > 0; ) {
+      for (const workflow of informers.workflows.byIndex("uses", open.pop() ?? "")) {
+        const key = keyOf(workflow);
+        if (users.has(key)) continue;
+        users.add(key);
+        open.push(`Workflow/${key}`);
+      }
+    }
+    return users;
+  }
+
+  function templatesOf(namespace: string | undefined): Templates {
+    return {
+      workflow: (name) => informers.workflows.get(`${namespace}/${name}`)?.spec,
+      action: (name) => informers.actions.get(`${namespace}/${name}`)?.spec,
+    };
   }
 
   async function reconcile(key: string): Promise<Outcome> {
     const [kind, ...rest] = key.split("/");
     const name = rest.join("/");
     if (kind === "workflow") {
-      return judge(workflows, informers.workflows, informers.workflows.get(name), ({ spec }) => compileWorkflow(spec));
+      return judge(workflows, informers.workflows, informers.workflows.get(name), ({ metadata, spec }) =>
+        compileWorkflow(spec, { path: "spec", templates: templatesOf(metadata.namespace) }),
+      );
     }
     return judge(actions, informers.actions, informers.actions.get(name), ({ spec }) => compileAction(spec));
   }
