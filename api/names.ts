@@ -33,37 +33,26 @@ function hashed(parts: readonly string[], identity: unknown): string {
   return `${prefix}-${hash8(identity)}`;
 }
 
-/** What tells a step attempt of a WorkflowRun from all others. */
+/** What tells the Run of a step of a WorkflowRun from all others. Attempts of a step itself are attempts of that Run. */
 export interface ChildRunIdentity {
   readonly workflowRun: string;
   readonly workflowRunUID: string;
+  /** Id of the job, or of the instance of its matrix. */
   readonly job: string;
-  /** Key of the matrix instance; empty or absent for a job without matrix. */
-  readonly matrixKey?: string;
   readonly step: string;
   /** Step of the Action that `step` uses. */
   readonly actionStep?: string;
   /** Attempts count from 1. */
   readonly jobAttempt: number;
-  readonly stepAttempt: number;
   /** Names tried before that belonged to somebody else. */
   readonly collision?: number;
 }
 
-/** Name of the child Run of a step attempt: `<workflow-run>-<job>-<step>-<hash8>`, at most 63 characters. */
+/** Name of the child Run of a step: `<workflow-run>-<job>-<step>-<hash8>`, at most 63 characters. */
 export function childRunName(id: ChildRunIdentity): string {
   return hashed(
     [id.workflowRun, id.job, id.step],
-    [
-      id.workflowRunUID,
-      id.job,
-      id.matrixKey ?? "",
-      id.step,
-      id.actionStep ?? "",
-      id.jobAttempt,
-      id.stepAttempt,
-      id.collision ?? 0,
-    ],
+    [id.workflowRunUID, id.job, id.step, id.actionStep ?? "", id.jobAttempt, id.collision ?? 0],
   );
 }
 
@@ -71,21 +60,15 @@ export function childRunName(id: ChildRunIdentity): string {
 export interface JobAttemptIdentity {
   readonly workflowRun: string;
   readonly workflowRunUID: string;
+  /** Id of the job, or of the instance of its matrix. */
   readonly job: string;
-  readonly matrixKey?: string;
   /** Counts from 1. */
   readonly jobAttempt: number;
   /** Names tried before that belonged to somebody else. */
   readonly collision?: number;
 }
 
-const jobIdentity = (id: JobAttemptIdentity) => [
-  id.workflowRunUID,
-  id.job,
-  id.matrixKey ?? "",
-  id.jobAttempt,
-  id.collision ?? 0,
-];
+const jobIdentity = (id: JobAttemptIdentity) => [id.workflowRunUID, id.job, id.jobAttempt, id.collision ?? 0];
 
 /** Name of the job-local PersistentWorkspace of a job attempt: `<workflow-run>-<job>-<hash8>`, at most 63 characters. */
 export function jobWorkspaceName(id: JobAttemptIdentity): string {

@@ -10,7 +10,7 @@ export interface ReasonInfo {
 }
 
 const failures = {
-  Timeout: ["The attempt ran longer than spec.timeout.", "Raise spec.timeout or make the program faster."],
+  Timeout: ["The attempt ran longer than its timeout.", "Raise the timeout or make the program faster."],
   SourceFailed: [
     "The source of the Run could not be fetched or written.",
     "Check repoURL, commitSHA and that the repository can be reached; the message has the error.",
@@ -123,6 +123,14 @@ const workflow = {
   ],
   ExpressionFailed: ["An expression has no value.", "The message names the expression and the missing member."],
   ConditionNotMet: ["Its `if` did not hold when it was its turn.", "Nothing; or correct the expression."],
+  InstanceFailed: [
+    "Another instance of the matrix failed, and fail-fast ends the others.",
+    "Look at that instance; write fail-fast: false to let the others go on.",
+  ],
+  StatusTooLarge: [
+    "The status of the WorkflowRun has no room for the job.",
+    "Use fewer steps and instances, or put a part into a Workflow of its own.",
+  ],
   NeedsNotSucceeded: ["A job that this one needs did not succeed.", "Look at the job that failed first."],
   ChildDeleted: ["A child object was deleted before it ended.", "Start the run again."],
   NameCollision: [

@@ -40,9 +40,12 @@ export function mustStartAnother(steps: readonly StepStatus[]): boolean {
   return !steps.some(isActive) && steps.some((step) => step.phase === "Waiting");
 }
 
-/** Whether no step has ended. */
-export function noStepEnded(steps: readonly StepStatus[]): boolean {
-  return !steps.some((step) => hasEnded(step.phase));
+/** Whether no step has ended that could have left files. */
+export function noStepEnded(steps: readonly Pick<StepStatus, "phase" | "steps">[]): boolean {
+  return steps.every(
+    (step) =>
+      step.phase === "Skipped" || (!hasEnded(step.phase) && (step.steps === undefined || noStepEnded(step.steps))),
+  );
 }
 
 /** The step whose turn it is, to run or to be skipped: the job runs, and all steps before it have ended. */

@@ -1,7 +1,7 @@
 /** What each move of a job writes: pure functions from the fields before to the fields after. */
 import { jsonEqual } from "#api/json.ts";
 import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
-import type { JobStatus, StepStatus } from "#api/kinds/workflow-run.ts";
+import { type JobStatus, maxJobAttempts, type StepStatus } from "#api/kinds/workflow-run.ts";
 import type { Reason } from "#api/reasons.ts";
 import { timestamp } from "#api/time.ts";
 import { isActive, isBad } from "./derive.ts";
@@ -13,15 +13,19 @@ import { cannotStartReasons, type SkipReason, skipReasons } from "./step-status.
 /** A job's status without its phase. */
 export type JobFields = Omit<JobStatus, "phase">;
 
-/** Why a job is asked to end. */
+/** Why a run, and all jobs of it, are asked to end. */
 export const cancelReasons = ["TimedOut", "Stopped", "Terminated"] as const satisfies readonly Reason[];
 export type CancelReason = (typeof cancelReasons)[number];
+
+/** Why a job is asked to end. */
+export const jobCancelReasons = [...cancelReasons, "InstanceFailed"] as const satisfies readonly Reason[];
+export type JobCancelReason = (typeof jobCancelReasons)[number];
 
 /** Why a job never runs. */
 export const jobSkipReasons = [
   "ConditionNotMet",
   "NeedsNotSucceeded",
-  ...cancelReasons,
+  ...jobCancelReasons,
 ] as const satisfies readonly Reason[];
 export type JobSkipReason = (typeof jobSkipReasons)[number];
 
@@ -51,7 +55,50 @@ export function ready(fields: JobFields, { steps }: { steps: readonly string[] }
 }
 
 export function start(fields: JobFields, { now }: { now: number }): JobFields {
-  return { ...fields, startTime: timestamp(now) };
+  const { reason: _reason, message: _message, nextAttemptTime: _time, ...rest } = fields;
+  return { ...rest, startTime: timestamp(now) };
+}
+
+/** What a job is to say while it waits for its next attempt. */
+export interface Repeat {
+  /** How the attempt ended. */
+  readonly reason: Reason;
+  readonly message: string;
+  /** The next one begins no earlier: milliseconds since the epoch. */
+  readonly notBefore: number;
+  readonly now: number;
+}
+
+/** Everything from the beginning, in another workspace: what the attempt before has left is history, or gone. */
+export function repeat(fields: JobFields, { reason, message, notBefore, now }: Repeat): JobFields {
+  const { collision: _collision, artifacts: _artifacts, workflowRunName: _child, ...kept } = fields;
+  const { startTime, attempt = 1, attempts = [], steps, ...rest } = kept;
+  const before = {
+    number: attempt,
+    phase: "Failed" as const,
+    reason,
+    ...(startTime !== undefined && { startTime }),
+    completionTime: timestamp(now),
+  };
+  return {
+    ...rest,
+    attempt: attempt + 1,
+    attempts: [...attempts, before].slice(-maxJobAttempts),
+    nextAttemptTime: timestamp(notBefore),
+    reason: "BackingOff" satisfies Reason,
+    message: clip(`attempt ${attempt} failed (${reason}: ${firstLine(message)})`),
+    ...(steps !== undefined && { steps: steps.map(({ name }) => newStep(name)) }),
+  };
+}
+
+/** How the attempt ended whose steps have all ended, one of them badly. */
+export function causeOf(steps: readonly StepStatus[]): { reason: SkipReason; message: string } {
+  const bad = steps.find(isBad);
+  const cause = [bad?.reason, bad?.message && firstLine(bad.message)].filter(Boolean).join(": ");
+  return {
+    reason: reasonOf(bad?.reason),
+    message: `step ${bad?.name} did not succeed${cause === "" ? "" : ` (${cause})`}`,
+  };
 }
 
 /** Whether taking the steps over would change anything. */
@@ -94,20 +141,9 @@ export function end(fields: JobFields, why: Why<SkipReason>): JobFields {
   return close({ ...fields, ...(steps !== undefined && { steps: skipWaiting(steps, why) }) }, why);
 }
 
-/** The end of a job whose steps did their work. */
-export function outputsFailed(fields: JobFields, why: Why<OutputsFailedReason>): JobFields {
-  return close(fields, why);
-}
-
 /** The end that a step brought about. */
 export function failByStep(fields: JobFields, when: End): JobFields {
-  const bad = fields.steps?.find(isBad);
-  const cause = [bad?.reason, bad?.message && firstLine(bad.message)].filter(Boolean).join(": ");
-  return end(fields, {
-    reason: reasonOf(bad?.reason),
-    message: `step ${bad?.name} did not succeed${cause === "" ? "" : ` (${cause})`}`,
-    ...when,
-  });
+  return end(fields, { ...causeOf(fields.steps ?? []), ...when });
 }
 
 /** Must end while a step is at work: says why until it has. */
@@ -123,7 +159,7 @@ export function stopped(fields: JobFields, when: End): JobFields {
 
 /** Whether it was the workflow that wanted the job to end. */
 export function isCancelReason(reason: string | undefined): boolean {
-  return cancelReasons.some((each) => each === reason);
+  return jobCancelReasons.some((each) => each === reason);
 }
 
 /** The next name for its workspace; the one before was not ours, or was lost unused. */
@@ -136,7 +172,8 @@ function reasonOf(step: string | undefined): SkipReason {
   return (["WorkspaceLost", ...cannotStartReasons] as const).find((reason) => reason === step) ?? "StepFailed";
 }
 
-function close(fields: JobFields, why: Why<SkipReason | OutputsFailedReason>): JobFields {
+/** The end itself. */
+export function close(fields: JobFields, why: Why<Reason>): JobFields {
   const { reason, message, now, continued = false } = why;
   return {
     ...fields,
@@ -148,7 +185,7 @@ function close(fields: JobFields, why: Why<SkipReason | OutputsFailedReason>): J
 }
 
 /** Steps whose turn has not come get their end from their own machine. */
-function skipWaiting(steps: StepStatus[], why: Why<SkipReason>): StepStatus[] {
+export function skipWaiting(steps: readonly StepStatus[], why: Why<SkipReason>): StepStatus[] {
   return steps.map((status) =>
     status.phase === "Waiting"
       ? stepStatus(step(stepMachine, restoreStep(status), { ...why, type: "SKIP" }).snapshot)

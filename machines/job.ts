@@ -40,8 +40,12 @@ export type JobEvent =
   | { type: "NAME_TAKEN"; message: string; now: number }
   /** The API server will not have the workspace. */
   | { type: "WORKSPACE_REFUSED"; message: string; now: number }
+  /** It has taken longer than its timeout. */
+  | { type: "TIME_OUT"; message: string; continued?: boolean; now: number }
+  /** The attempt has failed, for that reason, and its `retry` allows another one. */
+  | ({ type: "RETRY" } & moves.Repeat)
   /** It must end. */
-  | { type: "CANCEL"; reason: moves.CancelReason; message: string; now: number };
+  | { type: "CANCEL"; reason: moves.JobCancelReason; message: string; now: number };
 
 /** The name follows from WorkflowRun UID, job, attempt and collision (`jobWorkspaceName`). */
 export type JobEffect =
@@ -79,10 +83,13 @@ export const jobMachine = setup({
     /** No step is at work, and it was the workflow that wanted the job to end. */
     endedAsAsked: ({ context }) =>
       !(context.status.steps ?? []).some(isActive) && moves.isCancelReason(context.status.reason),
+    /** No step is at work, and it was not the workflow that wanted the job to end. */
+    mayRepeat: ({ context }) =>
+      !(context.status.steps ?? []).some(isActive) && !moves.isCancelReason(context.status.reason),
     noStepIsActive: ({ context }) => !(context.status.steps ?? []).some(isActive),
     /** Another step must still start, and none is at work that could be the last to need the files. */
     mustStartAnother: ({ context }) => mustStartAnother(context.status.steps ?? []),
-    /** No step has ended, so no file can be missed. */
+    /** No step has ended but those that were skipped, so no file can be missed. */
     noStepEnded: ({ context }) => noStepEnded(context.status.steps ?? []),
     /** The first step is at work, so no file can be missed. */
     onlyFirstStepIsActive: ({ context }) =>
@@ -125,7 +132,8 @@ export const jobMachine = setup({
       },
     },
     Queued: {
-      description: "Ready; waits for a place under spec.parallelism. Its workspace exists or is being created.",
+      description:
+        "Ready; waits for a place under spec.parallelism, or for the time of its next attempt. Its workspace exists or is being created.",
       on: {
         START: {
           target: "Running",
@@ -212,7 +220,7 @@ export const jobMachine = setup({
         OUTPUTS_FAILED: {
           guard: "everyStepSucceeded",
           target: "Failed",
-          actions: assign(({ context, event }) => ({ status: moves.outputsFailed(context.status, event) })),
+          actions: assign(({ context, event }) => ({ status: moves.close(context.status, event) })),
           description: "Every step ended well, but an output of the job has no value or does not fit.",
           meta: { writer: "controller", reason: moves.outputsFailedReasons },
         },
@@ -303,19 +311,48 @@ export const jobMachine = setup({
             meta: { writer: "controller", reason: "ChildRefused" },
           },
         ],
+        TIME_OUT: [
+          {
+            guard: "aStepIsActive",
+            target: "Stopping",
+            actions: assign(({ context, event }) => ({
+              status: moves.stop(context.status, { ...event, reason: "Timeout" }),
+            })),
+            description: "It took longer than its timeout: the step at work is asked to end.",
+            meta: { writer: "controller", reason: "Timeout" },
+          },
+          {
+            target: "Failed",
+            actions: assign(({ context, event }) => ({
+              status: moves.end(context.status, { ...event, reason: "Timeout" }),
+            })),
+            description: "It took longer than its timeout, and no step is at work.",
+            meta: { writer: "controller", reason: "Timeout" },
+          },
+        ],
+        RETRY: {
+          guard: "mayRepeat",
+          target: "Queued",
+          actions: [
+            assign(({ context, event }) => ({ status: moves.repeat(context.status, event) })),
+            "createWorkspace",
+          ],
+          description: "The attempt failed: another one, from the first step, in a new workspace.",
+          meta: { writer: "controller", reason: "BackingOff" },
+        },
         CANCEL: [
           {
             guard: "aStepIsActive",
             target: "Stopping",
             actions: assign(({ context, event }) => ({ status: moves.stop(context.status, event) })),
             description: "The workflow must end: the step at work is asked to.",
-            meta: { writer: "controller", reason: moves.cancelReasons },
+            meta: { writer: "controller", reason: moves.jobCancelReasons },
           },
           {
             target: "Cancelled",
             actions: assign(({ context, event }) => ({ status: moves.end(context.status, event) })),
             description: "The workflow must end, and no step is at work.",
-            meta: { writer: "controller", reason: moves.cancelReasons },
+            meta: { writer: "controller", reason: moves.jobCancelReasons },
           },
         ],
       },
@@ -335,16 +372,26 @@ export const jobMachine = setup({
             target: "Cancelled",
             actions: assign(({ context, event }) => ({ status: moves.stopped(context.status, { now: event.now }) })),
             description: "No step is at work any more, as the workflow wanted; those that never started are skipped.",
-            meta: { writer: "controller", reason: moves.cancelReasons },
+            meta: { writer: "controller", reason: moves.jobCancelReasons },
           },
           {
             guard: "noStepIsActive",
             target: "Failed",
             actions: assign(({ context, event }) => ({ status: moves.stopped(context.status, event) })),
             description: "No step is at work any more in a job that could not go on.",
-            meta: { writer: "controller", reason: ["NameCollision", "ChildRefused", "WorkspaceLost"] },
+            meta: { writer: "controller", reason: ["NameCollision", "ChildRefused", "WorkspaceLost", "Timeout"] },
           },
         ],
+        RETRY: {
+          guard: "mayRepeat",
+          target: "Queued",
+          actions: [
+            assign(({ context, event }) => ({ status: moves.repeat(context.status, event) })),
+            "createWorkspace",
+          ],
+          description: "The step has ended as asked, and the job may begin again: another attempt in a new workspace.",
+          meta: { writer: "controller", reason: "BackingOff" },
+        },
       },
     },
     Succeeded: { tags: ["terminal"], description: "Every step ended well." },
@@ -371,6 +418,8 @@ export function restoreJob(status: JobStatus | undefined): JobSnapshot {
     attempt: "count",
     collision: "count",
     startTime: "time",
+    nextAttemptTime: "time",
+    attempts: "list",
     artifacts: "map",
     steps: "list",
   });

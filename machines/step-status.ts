@@ -13,6 +13,7 @@ export const cannotStartReasons = [
   "ArtifactMissing",
   "ArtifactAmbiguous",
   "ArtifactStoreMismatch",
+  "StatusTooLarge",
 ] as const satisfies readonly Reason[];
 export type CannotStartReason = (typeof cannotStartReasons)[number];
 
@@ -22,9 +23,11 @@ export const skipReasons = [
   "StepFailed",
   "NeedsNotSucceeded",
   "WorkspaceLost",
+  "Timeout",
   "TimedOut",
   "Stopped",
   "Terminated",
+  "InstanceFailed",
   "NameCollision",
   "ChildRefused",
   ...cannotStartReasons,
@@ -38,6 +41,8 @@ export const runFailedReasons = runFailureReasons.filter((reason) => reason !== 
 /** How a child Run ended; the times are its own (RFC 3339), `now` stands in when it has none. */
 export interface RunEnd {
   readonly exitCode?: number;
+  /** Attempts that the Run took. */
+  readonly attempt?: number;
   readonly startTime?: string;
   readonly completionTime?: string;
   readonly now: number;
@@ -66,10 +71,31 @@ export function rename(fields: StepFields, { runName }: { runName: string }): St
   return { ...rest, runName, collision: (fields.collision ?? 0) + 1 };
 }
 
+/** What was seen of a Run that has not ended. */
+export interface Sight {
+  readonly startTime: string;
+  /** Of a Run that was tried before: the number of its attempt. */
+  readonly attempt?: number;
+  /** With a reason when it waits for something (its own `status.reason`). */
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+/** Whether {@link see} would say something new. */
+export function isNews(fields: StepFields, { attempt, reason, message }: Sight): boolean {
+  return (
+    !wasSeen(fields) ||
+    fields.reason !== reason ||
+    fields.message !== (message === undefined ? undefined : clip(message)) ||
+    (attempt !== undefined && fields.attempt !== attempt)
+  );
+}
+
 /** Records that the Run exists and what it waits for. */
-export function see(fields: StepFields, seen: { startTime: string; reason?: string; message?: string }): StepFields {
+export function see(fields: StepFields, seen: Sight): StepFields {
   return {
     ...silent(fields),
+    ...(seen.attempt !== undefined && { attempt: seen.attempt }),
     startTime: fields.startTime ?? seen.startTime,
     ...(seen.reason !== undefined && { reason: seen.reason }),
     ...(seen.message !== undefined && { message: clip(seen.message) }),
@@ -110,6 +136,7 @@ function ended(fields: StepFields, end: RunEnd): StepFields {
     ...silent(fields),
     ...(startTime !== undefined && { startTime }),
     completionTime: end.completionTime ?? timestamp(end.now),
+    ...(end.attempt !== undefined && end.attempt > 1 && { attempt: end.attempt }),
     ...(end.exitCode !== undefined && { exitCode: end.exitCode }),
   };
 }

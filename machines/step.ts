@@ -2,7 +2,6 @@ import { assign, emit, type SnapshotFrom, setup } from "xstate";
 import type { StepStatus } from "#api/kinds/workflow-run.ts";
 import type { TransitionMeta } from "./lib/meta.ts";
 import { checkStatus } from "./lib/persist.ts";
-import { clip } from "./lib/text.ts";
 import * as moves from "./step-status.ts";
 
 /**
@@ -16,8 +15,8 @@ export type StepEvent =
   | { type: "CANNOT_START"; reason: moves.CannotStartReason; message: string; now: number }
   /** It will never be its turn. */
   | { type: "SKIP"; reason: moves.SkipReason; message: string; now: number }
-  /** The Run exists and has not ended; with a reason when it waits for something (its own `status.reason`). */
-  | { type: "RUN_SEEN"; startTime: string; reason?: string; message?: string }
+  /** The Run exists and has not ended. */
+  | ({ type: "RUN_SEEN" } & moves.Sight)
   | ({ type: "RUN_SUCCEEDED"; outputs?: Record<string, string> } & moves.RunEnd)
   /** `continued`: by its `continue-on-error` that is no failure of the job. */
   | ({ type: "RUN_FAILED"; reason: moves.RunFailedReason; message: string; continued?: boolean } & moves.RunEnd)
@@ -74,11 +73,8 @@ export const stepMachine = setup({
     })),
   },
   guards: {
-    /** The Run was not recorded as seen yet, or it waits for something else now. */
-    tellsSomethingNew: ({ context }, seen: { reason?: string; message?: string }) =>
-      !moves.wasSeen(context.status) ||
-      context.status.reason !== seen.reason ||
-      context.status.message !== (seen.message === undefined ? undefined : clip(seen.message)),
+    /** The Run was not recorded as seen yet, waits for something else now, or is tried again. */
+    tellsSomethingNew: ({ context }, seen: moves.Sight) => moves.isNews(context.status, seen),
     /** The Run was recorded as existing, so its absence means that somebody deleted it. */
     wasSeen: ({ context }) => moves.wasSeen(context.status),
     /** Not every name has been tried. */

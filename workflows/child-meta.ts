@@ -11,7 +11,8 @@ export interface Belonging {
   readonly job: string;
   /** Attempt of the job, from 1. */
   readonly jobAttempt: number;
-  readonly runtime: string;
+  /** Absent for a WorkflowRun, whose jobs have Runtimes of their own. */
+  readonly runtime?: string;
   /** Absent for what belongs to the whole job. */
   readonly step?: string;
 }
@@ -29,7 +30,7 @@ export function childMeta(name: string, component: string, child: Belonging): Ob
     name,
     ...(namespace === undefined ? {} : { namespace }),
     labels: {
-      [labels.runtime]: runtime,
+      ...(runtime === undefined ? {} : { [labels.runtime]: runtime }),
       ...(workflow === undefined ? {} : { [labels.workflow]: labelValue(workflow) }),
       [labels.workflowRun]: labelValue(ownerName),
       [labels.workflowRunUID]: reference.uid,

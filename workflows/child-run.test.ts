@@ -5,8 +5,8 @@ import { isChildOf } from "./child-meta.ts";
 import { type ChildRunInput, childRun, childRunNameOf } from "./child-run.ts";
 import { childWorkspace, childWorkspaceName } from "./child-workspace.ts";
 import { compileWorkflow, type JobPlan } from "./compile-workflow.ts";
-import { runsOnOf, stepsOf } from "./plan.ts";
-import { contextValues, jobOutputs } from "./values.ts";
+import { runsOnOf, type StepPlan, stepsOf } from "./plan.ts";
+import { headValues, stepsValues } from "./values.ts";
 
 const owner: WorkflowRun = {
   metadata: { name: "nightly-1", namespace: "ci", uid: "0b7a6f3e-7b0e-4b43-9d1c-0d7d0a2f6c11" },
@@ -49,8 +49,21 @@ function inputOf(run: string, outputs: Record<string, string> = {}, more: Partia
   const job = planOf(run);
   const step = stepsOf(job)[1];
   if (step === undefined) throw new Error("no step");
-  const input = { owner, job, step, jobAttempt: 1, stepAttempt: 1, workspace: "ws", language: "bash" as const };
-  return { ...input, values: contextValues(job, jobs(outputs)), ...more };
+  const status = jobs(outputs);
+  const values = {
+    ...headValues(job, status, { inputs: {}, run: {} }),
+    steps: stepsValues(status.Job_A?.steps ?? []),
+  };
+  const input = {
+    owner,
+    job: job.id,
+    runtime: "bash",
+    step,
+    jobAttempt: 1,
+    workspace: "ws",
+    language: "bash" as const,
+  };
+  return { ...input, env: {}, values, ...more };
 }
 
 function built(input: ChildRunInput) {
@@ -158,7 +171,7 @@ const failures: Record<
     run: Array.from({ length: 40 }, (_, n) => `echo \${{ format('${n}{0}', steps.first.outputs.x) }}`).join("\n"),
     outputs: { x: "x".repeat(8192) },
     reason: "ExpressionFailed",
-    want: /the values of all expressions have more than 262144 characters/,
+    want: /the values of all variables and expressions have more than 262144 characters/,
   },
   "a place that the Runtime turns out not to allow": {
     run: `print("\${{ steps.first.outputs.x }}")`,
@@ -190,7 +203,7 @@ test("each attempt and each collision has a name of its own, the same in every p
   const names = [
     childRunNameOf(input),
     childRunNameOf({ ...input, jobAttempt: 2 }),
-    childRunNameOf({ ...input, stepAttempt: 2 }),
+    childRunNameOf({ ...input, parent: "outer" }),
     childRunNameOf({ ...input, collision: 1 }),
     childRunNameOf({ ...input, owner: { ...owner, metadata: { ...owner.metadata, uid: "other" } } }),
   ];
@@ -245,44 +258,32 @@ test("what somebody else owns under our name is not ours", () => {
   expect(isChildOf(owned([{ ...reference, kind: "Runtime" }]), owner)).toBe(false);
 });
 
-test("outputs of a job are evaluated over its steps and the jobs it needs", () => {
-  const job = planOf("x", { a: `<\${{ steps.first.outputs.x }}>`, b: `\${{ needs.build.outputs.tag }}`, c: "text" });
-  expect(jobOutputs(job, contextValues(job, jobs({ x: "1" })))).toEqual({
-    ok: true,
-    outputs: { a: "<1>", b: "v1", c: "text" },
-  });
+function stepWith(more: Partial<StepPlan>, input: ChildRunInput): ChildRunInput {
+  return { ...input, step: { ...input.step, ...more } };
+}
+
+test("a step's timeout and retry are those of its Run", () => {
+  const run = built(stepWith({ timeoutMs: 90_000, retry: { attempts: 3, backoffMs: 500 } }, inputOf("x")));
+  expect(run.spec).toMatchObject({ timeout: "1m30s", retryPolicy: { maxAttempts: 3, backoff: "500ms" } });
+  expect(validateCreate("Run", run)).toEqual([]);
 });
 
-test("an output without a value fails the job and says which", () => {
-  const job = planOf("x", { a: `\${{ steps.first.outputs.nope }}` });
-  expect(jobOutputs(job, contextValues(job, jobs({ x: "1" })))).toEqual({
-    ok: false,
-    reason: "ExpressionFailed",
-    message: expect.stringMatching(/^output "a": .*has no "nope"; it has x$/),
-  });
+test("a shell that is not the Runtime's is named in the first line", () => {
+  const work = { kind: "run", run: { text: "print(1)", expressions: [] }, shell: "python" } as const;
+  const source = (language: ChildRunInput["language"]) =>
+    built({ ...stepWith({ work }, inputOf("x")), language }).spec.source?.inline;
+  expect(source("bash")).toBe("#!/usr/bin/env python3\nprint(1)");
+  expect(source("python")).toBe("print(1)");
+  expect(source(undefined)).toBe("#!/usr/bin/env python3\nprint(1)");
 });
 
-test("outputs over the limits fail the job", () => {
-  const big = { x: "x".repeat(8192) };
-  const one = planOf("x", { a: `\${{ steps.first.outputs.x }}!` });
-  expect(jobOutputs(one, contextValues(one, jobs(big)))).toEqual({
-    ok: false,
-    reason: "OutputsTooLarge",
-    message: 'output "a" has 8193 characters, more than 8192',
-  });
-  const names = Array.from({ length: 9 }, (_, index) => `o${index}`);
-  const many = planOf("x", Object.fromEntries(names.map((name) => [name, `\${{ steps.first.outputs.x }}`])));
-  expect(jobOutputs(many, contextValues(many, jobs(big)))).toMatchObject({
-    ok: false,
-    reason: "OutputsTooLarge",
-    message: expect.stringMatching(/^output "o7" .* with the others more than 65536$/),
-  });
-});
-
-test("outputs of steps that did not succeed are not there", () => {
-  const job = planOf("x", { a: `\${{ steps.first.outputs.x }}` });
-  const status: Record<string, JobStatus> = {
-    Job_A: { phase: "Running", steps: [{ name: "first", phase: "Failed", outputs: { x: "1" } }] },
-  };
-  expect(jobOutputs(job, contextValues(job, status))).toMatchObject({ ok: false, reason: "ExpressionFailed" });
+test("variables stand beside those of expressions, which take other names", () => {
+  const env = { KRT_EXPR_1: "mine", GREETING: "hi" };
+  const run = built(inputOf("echo ${{ needs.build.outputs.tag }}", {}, { env }));
+  expect(run.spec.env?.map(({ name }) => name)).toEqual([
+    "KRT_EXPR_1",
+    "GREETING",
+    expect.not.stringMatching(/^KRT_EXPR_1$/),
+  ]);
+  expect(validateCreate("Run", run)).toEqual([]);
 });

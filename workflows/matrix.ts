@@ -1,6 +1,7 @@
 import { jsonEqual } from "#api/json.ts";
 import type { ContextValues } from "./expressions/evaluate.ts";
 import { evaluateValueTemplate, type ValueTemplate } from "./expressions/value.ts";
+import type { JobPlan, WorkflowPlan } from "./plan.ts";
 
 /** Most instances of a job, as on GitHub. */
 export const maxInstances = 256;
@@ -124,4 +125,9 @@ function included(rows: readonly Values[], include: readonly Values[], axes: Val
     for (const one of fits) one.row = { ...one.row, ...added };
   }
   return [...extended.map(({ row }) => row), ...extra];
+}
+
+/** The plan of a job, or of the job that an instance of a matrix belongs to. */
+export function planOf({ jobs }: Pick<WorkflowPlan, "jobs">, id: string): JobPlan | undefined {
+  return jobs.get(id) ?? jobs.get(id.slice(0, Math.max(0, id.lastIndexOf("."))));
 }

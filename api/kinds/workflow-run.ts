@@ -85,7 +85,7 @@ const continued = (what: string, group: string) =>
 const nestedStep = {
   name: Type.String({ description: "Name of the step.", maxLength: 63 }),
   phase: Enum(stepPhases, { description: "Where the step is." }),
-  attempt: Type.Optional(Type.Integer({ description: "Attempt of the step, from 1.", minimum: 1 })),
+  attempt: Type.Optional(Type.Integer({ description: "Attempt of its Run, from 1.", minimum: 1 })),
   collision: Type.Optional(
     Type.Integer({ description: "Names tried that belonged to somebody else.", minimum: 0, maximum: 100 }),
   ),
@@ -116,6 +116,9 @@ export const StepStatus = Type.Object({
 });
 export type StepStatus = Static<typeof StepStatus>;
 
+/** Attempts of a job that are remembered. */
+export const maxJobAttempts = 10;
+
 const JobAttempt = Type.Object({
   number: Type.Integer({ description: "Attempt number, from 1." }),
   phase: Enum(jobPhases, { description: "How it ended." }),
@@ -132,7 +135,13 @@ export const JobStatus = Type.Object({
   reason: reason(),
   message: message(),
   attempt: Type.Optional(Type.Integer({ description: "Attempt of the job, from 1.", minimum: 1 })),
-  attempts: Type.Optional(AtomicList(JobAttempt, { description: "Attempts that ended.", maxItems: 10 })),
+  attempts: Type.Optional(
+    AtomicList(JobAttempt, {
+      description: "The latest attempts that were followed by another one.",
+      maxItems: maxJobAttempts,
+    }),
+  ),
+  nextAttemptTime: Type.Optional(Time("Not started before.")),
   collision: Type.Optional(
     Type.Integer({ description: "Workspace names tried that belonged to somebody else.", minimum: 0, maximum: 100 }),
   ),
@@ -140,6 +149,14 @@ export const JobStatus = Type.Object({
   completionTime: Type.Optional(Time("Its end.")),
   continued: continued("job", "run"),
   outputs: Values("Values for other jobs."),
+  instances: Type.Optional(
+    Type.Integer({
+      description: "Of a job with a matrix: its instances are the jobs JOB.0, JOB.1 and so on.",
+      minimum: 1,
+      maximum: 256,
+    }),
+  ),
+  matrix: Type.Optional(Opaque({ description: "Of an instance: its values of the matrix." })),
   workflowRunName: Type.Optional(Type.String({ description: "Child WorkflowRun of a `uses` job.", maxLength: 63 })),
   artifacts: Type.Optional(MapOf(ArtifactRef, { description: "Artifacts by name.", maxProperties: maxJobArtifacts })),
   steps: Type.Optional(ListMap(StepStatus, ["name"], { description: "Steps.", maxItems: 128 })),

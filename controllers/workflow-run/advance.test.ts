@@ -5,14 +5,17 @@ import type { PersistentWorkspace, PersistentWorkspaceStatus } from "#api/kinds/
 import type { Run, RunStatus } from "#api/kinds/run.ts";
 import type { Runtime, RuntimeSpec } from "#api/kinds/runtime.ts";
 import type { WorkflowRun, WorkflowRunSpec } from "#api/kinds/workflow-run.ts";
+import type { KubeObject } from "#api/meta.ts";
 import { timestamp } from "#api/time.ts";
 import { childWorkspace } from "#workflows/child-workspace.ts";
 import { compileWorkflow } from "#workflows/compile-workflow.ts";
-import { runsOnOf, stepsOf } from "#workflows/plan.ts";
-import { advance, type Effect } from "./advance.ts";
+import { advance, type Effect, stepOf } from "./advance.ts";
+import { buildRun } from "./build-run.ts";
 import { followUps } from "./follow-ups.ts";
-import { buildRun } from "./job-context.ts";
+import { jobContext, runtimeNameOf } from "./job-context.ts";
+import { buildCall } from "./observe-call.ts";
 import type { Found, Seen } from "./seen.ts";
+import { placeOf } from "./step-place.ts";
 
 const start = Date.parse("2026-01-01T00:00:00Z");
 
@@ -45,6 +48,7 @@ class World {
   run: WorkflowRun;
   readonly runs = new Map<string, Found<Run>>();
   readonly workspaces = new Map<string, Found<PersistentWorkspace>>();
+  readonly children = new Map<string, Found<WorkflowRun>>();
   readonly runtimes = new Map<string, Runtime>();
   readonly refused = new Map<string, string>();
   readonly sightings = new Map<string, number>();
@@ -73,6 +77,7 @@ class World {
       source: { kind: "plan", compiled, inputs: {} },
       runs: this.runs,
       workspaces: this.workspaces,
+      children: this.children,
       runtimeOf: (name) => this.runtimes.get(name),
       inbox: { pending: [], told: [] },
       refused: this.refused,
@@ -94,43 +99,33 @@ class World {
   }
 
   private perform(effect: Effect): void {
+    if (effect.type === "createSnapshot") throw new Error("inline jobs need no snapshot");
     const seen = this.seen();
     if (seen.source.kind !== "plan" || !seen.source.compiled.ok) throw new Error("no plan");
-    const { plan } = seen.source.compiled;
-    const planned = plan.jobs.get(effect.job ?? "");
-    if (planned === undefined) throw new Error(`no job ${effect.job}`);
-    const status = this.run.status?.jobs?.[planned.id] ?? { phase: "Waiting" };
+    const context = jobContext(seen, seen.source.compiled.plan, effect.job, this.now);
+    if (context === undefined) throw new Error(`no job ${effect.job}`);
+    const status = this.run.status?.jobs?.[effect.job] ?? { phase: "Waiting" };
     switch (effect.type) {
       case "createWorkspace": {
         const { attempt, collision } = effect;
-        const object = childWorkspace({
-          owner: this.run,
-          job: { id: planned.id, runsOn: runsOnOf(planned) },
-          jobAttempt: attempt,
-          collision,
-        });
-        this.created.push(object.metadata.name);
-        if (
-          !this.workspaces.has(object.metadata.name) ||
-          this.workspaces.get(object.metadata.name)?.kind === "absent"
-        ) {
-          this.workspaces.set(object.metadata.name, { kind: "ours", object });
-        }
+        const runtime = runtimeNameOf(context);
+        const job = { id: effect.job, runsOn: runtime.ok ? runtime.value : "" };
+        this.put(this.workspaces, childWorkspace({ owner: this.run, job, jobAttempt: attempt, collision }));
         return;
       }
       case "createRun": {
-        const context = { seen, plan, job: planned, jobs: this.run.status?.jobs ?? {}, now: this.now };
-        const stepStatus = status.steps?.find(({ name }) => name === effect.step);
-        const stepPlan = stepsOf(planned).find(({ name }) => name === effect.step);
-        if (stepPlan === undefined || stepStatus === undefined) throw new Error(`no step ${effect.step}`);
-        const id = { stepAttempt: stepStatus.attempt ?? 1, collision: stepStatus.collision ?? 0 };
-        const built = buildRun(context, status, stepPlan, id);
+        const found = placeOf(context, status, effect);
+        const step = stepOf(status, effect);
+        if (found === undefined || step === undefined) throw new Error(`no step ${effect.step}`);
+        const built = buildRun(context, status, found.place, found.plan, step.collision ?? 0);
         if (!built.ok) throw new Error(built.message);
-        const { name } = built.run.metadata;
-        this.created.push(name);
-        if ((this.runs.get(name)?.kind ?? "absent") !== "absent") return;
-        const object = { ...built.run, metadata: { ...built.run.metadata, uid: name } };
-        this.runs.set(name, { kind: "ours", object });
+        this.put(this.runs, built.run);
+        return;
+      }
+      case "createWorkflowRun": {
+        const child = buildCall(context, status);
+        if (child === undefined) throw new Error(`no child of ${effect.job}`);
+        this.put(this.children, child);
         return;
       }
       case "deleteRun":
@@ -140,11 +135,16 @@ class World {
         this.cancelled.push(effect.runName);
         this.change(effect.runName, (run) => ({ ...run, spec: { ...run.spec, termination: { mode: "Immediate" } } }));
         return;
-      case "createSnapshot":
-        throw new Error("inline jobs need no snapshot");
       default:
         effect satisfies never;
     }
+  }
+
+  private put<T extends KubeObject>(into: Map<string, Found<T>>, object: T): void {
+    const { name } = object.metadata;
+    this.created.push(name);
+    if ((into.get(name)?.kind ?? "absent") !== "absent") return;
+    into.set(name, { kind: "ours", object: { ...object, metadata: { ...object.metadata, uid: name } } });
   }
 
   /** The child Run of a step, by the name that the status has. */

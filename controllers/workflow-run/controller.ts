@@ -17,19 +17,23 @@ import { after, done, type Outcome, retry } from "#kube/outcome.ts";
 import type { ResourceClient } from "#kube/resource.ts";
 import { isAlreadyExists, isConflict, isNotFound, StatusError } from "#kube/transport.ts";
 import { isActive } from "#machines/derive.ts";
+import { newJob } from "#machines/job.ts";
 import { clip } from "#machines/lib/text.ts";
 import { isChildOf } from "#workflows/child-meta.ts";
 import { childWorkspace } from "#workflows/child-workspace.ts";
-import { runsOnOf, stepsOf } from "#workflows/plan.ts";
 import { memberOf } from "#workflows/values.ts";
 import { createActionDesk } from "./actions/desk.ts";
-import { advance, type Effect } from "./advance.ts";
+import { advance, type Effect, stepOf } from "./advance.ts";
+import { buildRun } from "./build-run.ts";
+import { namedChildren, namedRuns, namedWorkspaces } from "./children.ts";
+import { deadlines } from "./deadlines.ts";
 import { followUps, isUnasked, lacksTtl } from "./follow-ups.ts";
-import { buildRun, type JobContext, workspaceNameOf } from "./job-context.ts";
-import { timeoutDeadline } from "./observe-run.ts";
-import { neverClaimed, sightingDelayMs } from "./observe-step.ts";
+import { type JobContext, jobContext, runtimeNameOf } from "./job-context.ts";
+import { buildCall } from "./observe-call.ts";
+import { neverClaimed } from "./observe-step.ts";
 import type { Found, Seen, Source } from "./seen.ts";
 import { createSources } from "./source.ts";
+import { placeOf } from "./step-place.ts";
 
 export interface WorkflowSettings {
   /** TTL that the workspace of a job gets when the job is over, in seconds. */
@@ -175,7 +179,8 @@ export function createWorkflowRunController(
       return undefined;
     }
     const memory = memoryOf(uid);
-    for (const child of ownRuns) {
+    const ownChildren = informers.workflowRuns.byIndex("owner", uid);
+    for (const child of [...ownRuns, ...ownChildren]) {
       const childUid = child.metadata.uid ?? "";
       if (!memory.sightings.has(childUid)) memory.sightings.set(childUid, clock.now());
     }
@@ -185,7 +190,8 @@ export function createWorkflowRunController(
       source,
       inbox: await desk.read(run),
       runs: await find(run, ownRuns, namedRuns(run), informers.runs, runClient),
-      workspaces: await find(run, ownWorkspaces, namedWorkspaces(run, source), informers.workspaces, workspaceClient),
+      workspaces: await find(run, ownWorkspaces, namedWorkspaces(run), informers.workspaces, workspaceClient),
+      children: await find(run, ownChildren, namedChildren(run), informers.workflowRuns, workflowRunClient),
       runtimeOf: (name) => informers.runtimes.get(`${run.metadata.namespace}/${name}`),
       refused: memory.refused,
       sightings: memory.sightings,
@@ -224,10 +230,12 @@ export function createWorkflowRunController(
       case "createSnapshot":
         return sources.freeze(seen.run, effect.name);
       case "createWorkspace": {
-        const context = contextOf(seen, effect.job);
+        const context = contextOf({ ...seen, run: stored(seen) }, effect.job);
         if (context === undefined) return;
         const { attempt, collision } = effect;
-        const job = { id: context.job.id, runsOn: runsOnOf(context.job) };
+        const runtime = runtimeNameOf(context);
+        if (!runtime.ok) return;
+        const job = { id: effect.job, runsOn: runtime.value };
         const workspace = childWorkspace({ owner: seen.run, job, jobAttempt: attempt, collision });
         if (await create(seen, workspace, workspaceClient, informers.workspaces)) return;
         // No Run of ours may name somebody else's workspace: the effects after this one wait for the next pass.
@@ -238,8 +246,15 @@ export function createWorkflowRunController(
         return;
       }
       case "createRun": {
-        const run = plannedRun(seen, effect.job, effect.step);
+        const run = plannedRun(seen, effect);
         if (run !== undefined) await create(seen, run, runClient, informers.runs);
+        return;
+      }
+      case "createWorkflowRun": {
+        const run = stored(seen);
+        const context = contextOf({ ...seen, run }, effect.job);
+        const child = context && buildCall(context, memberOf(run.status?.jobs, effect.job) ?? newJob());
+        if (child !== undefined) await create(seen, child, workflowRunClient, informers.workflowRuns);
         return;
       }
       case "deleteRun": {
@@ -261,22 +276,20 @@ export function createWorkflowRunController(
   const stored = ({ run }: Seen): WorkflowRun => informers.workflowRuns.get(keyOf(run)) ?? run;
 
   /** The Run of a step as the status that was just stored names it. */
-  function plannedRun(seen: Seen, jobId: string, stepName: string): Run | undefined {
+  function plannedRun(seen: Seen, effect: { job: string; step: string; parent?: string }): Run | undefined {
     const run = stored(seen);
-    const context = contextOf({ ...seen, run }, jobId);
-    const job = memberOf(run.status?.jobs, jobId);
-    const plan = context && stepsOf(context.job).find(({ name }) => name === stepName);
-    const step = job?.steps?.find(({ name }) => name === stepName);
-    if (context === undefined || job === undefined || plan === undefined || step === undefined) return undefined;
-    const built = buildRun(context, job, plan, { stepAttempt: step.attempt ?? 1, collision: step.collision ?? 0 });
+    const context = contextOf({ ...seen, run }, effect.job);
+    const job = memberOf(run.status?.jobs, effect.job);
+    const found = context && job && placeOf(context, job, effect);
+    const step = stepOf(job, effect);
+    if (context === undefined || job === undefined || found === undefined || step === undefined) return undefined;
+    const built = buildRun(context, job, found.place, found.plan, step.collision ?? 0);
     return built.ok ? built.run : undefined;
   }
 
   function contextOf(seen: Seen, id: string): JobContext | undefined {
     if (seen.source.kind !== "plan" || !seen.source.compiled.ok) return undefined;
-    const { plan } = seen.source.compiled;
-    const job = plan.jobs.get(id);
-    return job && { seen, plan, job, jobs: seen.run.status?.jobs ?? {}, now: clock.now() };
+    return jobContext(seen, seen.source.compiled.plan, id, clock.now());
   }
 
   /**
@@ -345,38 +358,22 @@ export function createWorkflowRunController(
     // Actions were looked at all the same: a run whose templates cannot be read can be stopped.
     if (seen.source.kind === "unavailable") return retry(seen.source.error);
     if (desk.hasTold(stored(seen))) return after(0, "records of actions that are answered");
-    const deadlines: number[] = [];
-    if (!hasEnded(status.phase) && isBehind(seen)) deadlines.push(now + lookAgainMs);
-    const timeout = timeoutDeadline(seen, status);
-    if (timeout !== undefined) deadlines.push(timeout);
-    for (const found of seen.runs.values()) {
-      const since = found.kind === "ours" ? seen.sightings.get(found.object.metadata.uid ?? "") : undefined;
-      if (since !== undefined && since + sightingDelayMs > now) deadlines.push(since + sightingDelayMs);
-    }
-    return deadlines.length === 0 ? done : after(Math.min(...deadlines) - now, "timeout, or a child Run to write down");
+    const times = deadlines(seen, status, now);
+    if (!hasEnded(status.phase) && isBehind(seen)) times.push(now + lookAgainMs);
+    return times.length === 0
+      ? done
+      : after(Math.min(...times) - now, "a timeout, a next attempt, or a child to write down");
   }
 
   /** Whether a child was read live that the caches do not know. */
-  function isBehind({ run, runs: children, workspaces }: Seen): boolean {
+  function isBehind({ run, runs: ownRuns, workspaces, children }: Seen): boolean {
     const knows = (informer: Informer<KubeObject>, found: Iterable<[string, Found<unknown>]>) =>
       [...found].every(([name, { kind }]) => kind !== "ours" || informer.get(`${run.metadata.namespace}/${name}`));
-    return !knows(informers.runs, children) || !knows(informers.workspaces, workspaces);
-  }
-
-  /** Names of the Runs that the stored status has and that are not over. */
-  function namedRuns(run: WorkflowRun): string[] {
-    const steps = Object.values(run.status?.jobs ?? {}).flatMap((job) => job.steps ?? []);
-    return steps.flatMap((step) => (!hasEnded(step.phase) && step.runName !== undefined ? [step.runName] : []));
-  }
-
-  function namedWorkspaces(run: WorkflowRun, source: Seen["source"]): string[] {
-    if (source.kind !== "plan" || !source.compiled.ok) return [];
-    const { jobs } = source.compiled.plan;
-    return Object.entries(run.status?.jobs ?? {}).flatMap(([id, status]) => {
-      const job = jobs.get(id);
-      const needs = status.phase === "Queued" || status.phase === "Running";
-      return job !== undefined && needs ? [workspaceNameOf({ seen: { run }, job }, status)] : [];
-    });
+    return (
+      !knows(informers.runs, ownRuns) ||
+      !knows(informers.workspaces, workspaces) ||
+      !knows(informers.workflowRuns, children)
+    );
   }
 
   return controller;

@@ -1,27 +1,26 @@
-import type { JobStatus } from "#api/kinds/workflow-run.ts";
-import { hasEnded } from "#api/workflow-phases.ts";
+import { formatDuration } from "#api/duration.ts";
+import type { JobStatus, StepStatus } from "#api/kinds/workflow-run.ts";
+import { parseTime } from "#api/time.ts";
 import { isActive, isBad, jobEvent, mustStartAnother } from "#machines/derive.ts";
 import type { JobEvent } from "#machines/job.ts";
-import type { CancelReason } from "#machines/job-status.ts";
-import { cannotStartReasons } from "#machines/step-status.ts";
+import { causeOf, isCancelReason } from "#machines/job-status.ts";
+import { cannotStartReasons, skipReasons } from "#machines/step-status.ts";
 import { checkStores, resolveArtifacts } from "#workflows/artifacts.ts";
+import { evaluateOutputs } from "#workflows/outputs.ts";
 import { stepsOf } from "#workflows/plan.ts";
-import { contextValues, jobOutputs, memberOf } from "#workflows/values.ts";
-import { type JobContext, whyGone, workspaceNameOf, workspaceOf } from "./job-context.ts";
+import { type Budget, stepBytes, stepCount } from "./budget.ts";
+import { nextAttempt, passedOver } from "./failure.ts";
+import { type JobContext, runtimeNameOf, whyGone, workspaceNameOf, workspaceOf } from "./job-context.ts";
+import { type Ending, observeNeeds } from "./observe-needs.ts";
 import { neverClaimed } from "./observe-step.ts";
-
-/** Why the whole run must end, while it is ending. */
-export interface Ending {
-  readonly reason: CancelReason;
-  readonly message: string;
-}
+import { jobPlace, outerValues } from "./step-place.ts";
 
 /**
  * What is due for a job whose steps are as `job` says.
  *
  * @param stored the job as the API server has it
- * @param ending set while the run is being ended
- * @param hasPlace whether another job may start under `spec.parallelism`
+ * @param ending set while the run, or the matrix that the job is an instance of, is being ended
+ * @param hasPlace whether another job may start
  */
 export function observeJob(
   context: JobContext,
@@ -29,59 +28,135 @@ export function observeJob(
   stored: JobStatus | undefined,
   ending: Ending | undefined,
   hasPlace: boolean,
+  budget: Budget,
 ): JobEvent | undefined {
   const { now } = context;
   switch (job.phase) {
     case "Waiting":
-      return ending === undefined ? observeNeeds(context) : { type: "SKIP", ...ending, now };
+      return observeWaiting(context, ending, budget);
     case "Queued":
       if (ending !== undefined) return { type: "SKIP", ...ending, now };
-      return observeWorkspace(context, job, stored) ?? (hasPlace ? { type: "START", now } : undefined);
+      return (
+        observeWorkspace(context, job, stored) ?? (hasPlace && isTime(job, now) ? { type: "START", now } : undefined)
+      );
     case "Running":
       return (
-        observeSum(context, job) ??
-        (ending === undefined ? observeWorkspace(context, job, stored) : { type: "CANCEL", ...ending, now })
+        observeSum(context, job, ending) ??
+        (ending === undefined
+          ? (observeTimeout(context, job) ?? observeWorkspace(context, job, stored))
+          : { type: "CANCEL", ...ending, now })
       );
     case "Stopping":
-      return jobEvent(job, now);
+      return observeStopping(context, job, ending);
     default:
       return undefined;
   }
 }
 
-function observeNeeds({ seen, plan, job, jobs, now }: JobContext): JobEvent | undefined {
-  const needed = job.needs.map((id) => [id, memberOf(jobs, id)?.phase] as const);
-  const bad = needed.find(([, phase]) => phase !== undefined && hasEnded(phase) && phase !== "Succeeded");
-  if (bad !== undefined) {
-    const message = `job ${bad[0]}, which it needs, ended as ${bad[1]}`;
-    return { type: "SKIP", reason: "NeedsNotSucceeded", message, now };
-  }
-  if (needed.some(([, phase]) => phase !== "Succeeded")) return undefined;
-  const artifacts = resolveArtifacts(job, jobs);
-  const failure = artifacts.ok ? checkStores(job, plan.jobs, (name) => storeOwner(seen.runtimeOf(name))) : artifacts;
+/** Whether the time of the next attempt has come. */
+export const isTime = (job: JobStatus, now: number): boolean => now >= (parseTime(job.nextAttemptTime) ?? 0);
+
+function observeWaiting(context: JobContext, ending: Ending | undefined, budget: Budget): JobEvent | undefined {
+  const { job, now } = context;
+  const needs = observeNeeds(context, ending);
+  if (needs === "wait") return undefined;
+  if (needs !== "ready") return needs.type === "SKIP" ? needs : { ...needs, ...passedOver(context) };
+  const failure = missingPart(context) ?? missingRoom(context, budget);
   if (failure !== undefined) {
-    const reason = cannotStartReasons.find((each) => each === failure.reason) ?? "ArtifactMissing";
-    return { type: "CANNOT_START", reason, message: failure.message, now };
+    const reason = cannotStartReasons.find((each) => each === failure.reason) ?? "ExpressionFailed";
+    return { type: "CANNOT_START", reason, message: failure.message, ...passedOver(context), now };
   }
   return { type: "READY", steps: stepsOf(job).map(({ name }) => name), now };
+}
+
+/** What a job that is due cannot do without: the name of its Runtime, artifacts, a store in common with their producers. */
+function missingPart(context: JobContext): { readonly reason: string; readonly message: string } | undefined {
+  const { seen, plan, job, jobs } = context;
+  const runtime = runtimeNameOf(context);
+  if (!runtime.ok) return { reason: "ExpressionFailed", message: `runs-on: ${runtime.message}` };
+  const artifacts = resolveArtifacts(job, jobs);
+  if (!artifacts.ok) return artifacts;
+  return checkStores(job, plan.jobs, (name) => storeOwner(seen.runtimeOf(name)));
+}
+
+function missingRoom({ job, instance }: JobContext, budget: Budget): ReturnType<typeof missingPart> {
+  const length = stepCount(job);
+  // A matrix has taken the room of all its instances.
+  if (instance !== undefined || budget.take(length * stepBytes)) return undefined;
+  return { reason: "StatusTooLarge", message: `the status of the WorkflowRun has no room for ${length} steps more` };
 }
 
 const storeOwner = (runtime: { metadata: { name: string }; spec: object } | undefined) =>
   runtime && { name: runtime.metadata.name, spec: runtime.spec };
 
-function observeSum({ job: plan, jobs, now }: JobContext, job: JobStatus): JobEvent | undefined {
-  const event = jobEvent(job, now);
-  if (event?.type !== "STEPS_SUCCEEDED") return event;
-  const result = jobOutputs(plan, contextValues(plan, { ...jobs, [plan.id]: job }));
-  if (result.ok) return { ...event, outputs: { ...result.outputs } };
-  const reason = result.reason === "OutputsTooLarge" ? "OutputsTooLarge" : "ExpressionFailed";
-  return { type: "OUTPUTS_FAILED", reason, message: result.message, now };
+function observeSum(context: JobContext, job: JobStatus, ending: Ending | undefined): JobEvent | undefined {
+  const event = jobEvent(job, context.now);
+  switch (event?.type) {
+    case "STEP_FAILED":
+      return failing(context, job, ending, causeOf(job.steps ?? [])) ?? { ...event, ...passedOver(context) };
+    case "STEPS_SUCCEEDED": {
+      const values = outerValues(jobPlace(context, job));
+      const result = values.ok
+        ? evaluateOutputs(context.job.outputs, values.values)
+        : { ...values, reason: "ExpressionFailed" as const };
+      if (result.ok) return { ...event, outputs: result.outputs };
+      const { reason, message } = result;
+      const { now } = context;
+      return (
+        failing(context, job, ending, { reason, message }) ?? {
+          type: "OUTPUTS_FAILED",
+          ...{ reason, message, now },
+          ...passedOver(context),
+        }
+      );
+    }
+    default:
+      return event;
+  }
+}
+
+/** Another attempt instead of a failure, unless the run has to end anyway. */
+function failing(
+  context: JobContext,
+  job: JobStatus,
+  ending: Ending | undefined,
+  why: Parameters<typeof nextAttempt>[2],
+): JobEvent | undefined {
+  return ending === undefined ? nextAttempt(context, job, why) : undefined;
+}
+
+function observeStopping(context: JobContext, job: JobStatus, ending: Ending | undefined): JobEvent | undefined {
+  const event = jobEvent(job, context.now);
+  if (event?.type !== "STEPS_ENDED" || isCancelReason(job.reason)) return event;
+  const reason = skipReasons.find((each) => each === job.reason) ?? "StepFailed";
+  const why = { reason, message: job.message ?? "" };
+  return failing(context, job, ending, why) ?? { ...event, ...passedOver(context) };
+}
+
+/** When a job is out of time; undefined without a limit, and when it is not at work. */
+export function jobDeadline({ timeoutMs }: JobContext["job"], job: JobStatus): number | undefined {
+  const start = parseTime(job.startTime);
+  return job.phase !== "Running" || timeoutMs === undefined || start === undefined ? undefined : start + timeoutMs;
+}
+
+function observeTimeout(context: JobContext, job: JobStatus): JobEvent | undefined {
+  const { now } = context;
+  const deadline = jobDeadline(context.job, job);
+  if (deadline === undefined || now < deadline) return undefined;
+  const message = `the job took longer than ${formatDuration(context.job.timeoutMs ?? 0)}`;
+  const isAtWork = (job.steps ?? []).some(isActive);
+  const again = isAtWork ? undefined : nextAttempt(context, job, { reason: "Timeout", message });
+  return again ?? { type: "TIME_OUT", message, ...passedOver(context), now };
 }
 
 function observeWorkspace(context: JobContext, job: JobStatus, stored: JobStatus | undefined): JobEvent | undefined {
   const { seen, now } = context;
   // Ordered, or renamed, in this very pass: nothing can be there yet.
-  if (stored === undefined || stored.phase === "Waiting" || (stored.collision ?? 0) !== (job.collision ?? 0)) {
+  if (
+    stored === undefined ||
+    stored.phase === "Waiting" ||
+    workspaceNameOf(context, stored) !== workspaceNameOf(context, job)
+  ) {
     return undefined;
   }
   const name = workspaceNameOf(context, job);
@@ -89,8 +164,10 @@ function observeWorkspace(context: JobContext, job: JobStatus, stored: JobStatus
   const gone = whyGone(found);
   if (gone === undefined) return undefined;
   // Files that a step has used cannot be had again, whatever has become of the name.
-  if (wasUsed(context, job)) {
-    return mustStartAnother(job.steps ?? []) ? { type: "WORKSPACE_LOST", message: gone, now } : undefined;
+  if ((job.steps ?? []).some((step) => wasUsed(context, step))) {
+    if (!mustStartAnother(job.steps ?? [])) return undefined;
+    const again = nextAttempt(context, job, { reason: "WorkspaceLost", message: gone });
+    return again ?? { type: "WORKSPACE_LOST", message: gone, ...passedOver(context), now };
   }
   switch (found.kind) {
     case "foreign": {
@@ -109,10 +186,9 @@ function observeWorkspace(context: JobContext, job: JobStatus, stored: JobStatus
 }
 
 /** Whether a step of this attempt has been claimed by a Pod: then there may be files that would be missed. */
-function wasUsed({ seen }: JobContext, job: JobStatus): boolean {
-  return (job.steps ?? []).some((step) => {
-    if (step.phase === "Succeeded" || isBad(step)) return true;
-    const found = seen.runs.get(step.runName ?? "");
-    return isActive(step) && found?.kind === "ours" && !neverClaimed(found.object);
-  });
+function wasUsed(context: JobContext, step: Pick<StepStatus, "phase" | "runName" | "steps">): boolean {
+  if (step.steps?.some((inner) => wasUsed(context, inner))) return true;
+  if (step.steps === undefined && (step.phase === "Succeeded" || isBad(step) || step.phase === "Failed")) return true;
+  const found = context.seen.runs.get(step.runName ?? "");
+  return isActive(step) && found?.kind === "ours" && !neverClaimed(found.object);
 }

@@ -41,6 +41,8 @@ export interface Seen {
   readonly workspaces: ReadonlyMap<string, Found<PersistentWorkspace>>;
   /** WorkflowActions to apply, and recorded ones to forget. */
   readonly inbox: Inbox;
+  /** WorkflowRuns of jobs that use Workflows by name, as for Runs. */
+  readonly children: ReadonlyMap<string, Found<WorkflowRun>>;
   runtimeOf(name: string): Runtime | undefined;
   /** Answers of the API server to children that it would not have, by name. */
   readonly refused: ReadonlyMap<string, string>;

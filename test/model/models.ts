@@ -105,7 +105,7 @@ const models: Readonly<Record<string, Model>> = {
     schema: JobStatus,
     minimums: {
       states: 8,
-      transitions: 30,
+      transitions: 34,
       refusals: 10,
       coveringPaths: 9900,
       simplePaths: 11,

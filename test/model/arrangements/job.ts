@@ -30,6 +30,8 @@ const skip = (reason: "NeedsNotSucceeded" | "TimedOut"): JobEvent => ({ type: "S
 const cancel: JobEvent = { type: "CANCEL", reason: "TimedOut", message, now };
 const cannotStart: JobEvent = { type: "CANNOT_START", reason: "ArtifactMissing", message, now };
 const outputsFailed: JobEvent = { type: "OUTPUTS_FAILED", reason: "ExpressionFailed", message, now };
+const timeOut: JobEvent = { type: "TIME_OUT", message, now };
+const retry = (reason: "StepFailed" | "Timeout"): JobEvent => ({ type: "RETRY", reason, message, notBefore: now, now });
 const replace: JobEvent = { type: "REPLACE_WORKSPACE", message, now };
 const taken: JobEvent = { type: "NAME_TAKEN", message, now };
 const missing: JobEvent = { type: "WORKSPACE_MISSING" };
@@ -138,6 +140,18 @@ const exhausted = (phase: "Queued" | "Running", ...phases: Phases): JobStatus =>
 
 const nothing = () => undefined;
 
+const hasLimit: WorkflowRunSpec = { jobs: { build: { ...build, timeout: "30s" } } };
+const mayRepeat: WorkflowRunSpec = { jobs: { build: { ...build, timeout: "30s", retry: { attempts: 2 } } } };
+
+/** A job whose first attempt is followed by another one when it fails. */
+function followsTwice(snapshot: AnyMachineSnapshot, event: JobEvent): JobEvent | undefined {
+  if (event.type === "RETRY") return start;
+  const next = follows(snapshot, event);
+  if (statusOf(snapshot).attempt !== 1) return next;
+  if (next?.type === "STEP_FAILED") return retry("StepFailed");
+  return next?.type === "STEPS_ENDED" ? retry("Timeout") : next;
+}
+
 export const jobArrangements = arranged<WorkflowStage, JobEvent>({
   scenes: [
     scene({ name: "a job by itself", spec: alone, events }),
@@ -187,6 +201,24 @@ export const jobArrangements = arranged<WorkflowStage, JobEvent>({
       spec: needing,
       hasNeighbours: true,
       events: ({ value }) => (value === "Waiting" ? [ready, skip("NeedsNotSucceeded"), cannotStart] : []),
+    }),
+    scene({
+      name: "a job with a time limit",
+      spec: hasLimit,
+      events: (snapshot) => (snapshot.value === "Running" ? [timeOut] : events(snapshot)),
+    }),
+    scene({
+      name: "a job with a time limit and without a Runtime",
+      spec: hasLimit,
+      hasRuntime: false,
+      events: ({ value }) => (value === "Waiting" ? [ready] : value === "Running" ? [timeOut] : []),
+      follows: (_, event) => (event.type === "READY" ? start : undefined),
+    }),
+    scene({
+      name: "a job that may be tried again",
+      spec: mayRepeat,
+      events: (snapshot) => (snapshot.value === "Running" ? [steps("Failed", "Skipped"), timeOut] : events(snapshot)),
+      follows: followsTwice,
     }),
     scene({
       name: "a job with an output that its steps do not give",
@@ -255,6 +287,8 @@ export const jobArrangements = arranged<WorkflowStage, JobEvent>({
       stage.refuses = persistentWorkspaces.kind;
       await stage.deleteChild(persistentWorkspaces, await stage.workspaceName(subject));
     },
+    TIME_OUT: byItself,
+    RETRY: byItself,
     CANCEL: byItself,
   },
 });

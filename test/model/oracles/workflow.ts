@@ -40,7 +40,8 @@ export const stepOracle: Oracle = {
       RUN_SEEN: (before, event) =>
         !has(before, "startTime") ||
         before.reason !== field(event, "reason") ||
-        !saysSame(before.message, field(event, "message")),
+        !saysSame(before.message, field(event, "message")) ||
+        number(field(event, "attempt") ?? before.attempt) !== number(before.attempt),
     },
     Stopping: always("RUN_SUCCEEDED", "RUN_FAILED", "RUN_CANCELLED", "RUN_MISSING", "CANCEL"),
   },
@@ -93,7 +94,17 @@ function stepsDiffer(before: Status, event: { readonly type: string }): boolean 
 
 const allEndedWell = (before: Status) => stepsOf(before).every(endedWell);
 const endedBadly = (before: Status) => stepsOf(before).some(isBad) && stepsOf(before).every(hasEnded);
-const nothingEnded = (before: Status) => !stepsOf(before).some(hasEnded);
+const attemptsOf = (job: Status) => (job.attempts ?? []) as readonly { readonly number: number }[];
+
+const isAsked = (job: Status) => ["TimedOut", "Stopped", "Terminated", "InstanceFailed"].includes(String(job.reason));
+
+/** A failed attempt; what was cancelled from above is none. */
+const mayRepeat = (before: Status) => !isAsked(before) && !stepsOf(before).some(isActive);
+
+const isUntouched = (step: Status): boolean =>
+  step.phase === "Skipped" || (!hasEnded(step) && stepsOf(step).every(isUntouched));
+/** No step has left a file. */
+const nothingEnded = (before: Status) => stepsOf(before).every(isUntouched);
 
 /** A new one is ordered as long as there are names; then the job ends, a step at work first. */
 const otherWorkspace = ({ before }: Move) =>
@@ -109,7 +120,8 @@ export const jobOracle: Oracle = {
     Waiting: always("READY", "CANNOT_START", "SKIP"),
     Queued: always("START", "SKIP", "REPLACE_WORKSPACE", "WORKSPACE_MISSING", "NAME_TAKEN", "WORKSPACE_REFUSED"),
     Running: {
-      ...always("WORKSPACE_REFUSED", "CANCEL"),
+      ...always("WORKSPACE_REFUSED", "CANCEL", "TIME_OUT"),
+      RETRY: mayRepeat,
       STEPS: stepsDiffer,
       STEPS_SUCCEEDED: allEndedWell,
       OUTPUTS_FAILED: allEndedWell,
@@ -119,7 +131,7 @@ export const jobOracle: Oracle = {
       WORKSPACE_MISSING: nothingEnded,
       NAME_TAKEN: nothingEnded,
     },
-    Stopping: { STEPS: stepsDiffer, STEPS_ENDED: (before) => !stepsOf(before).some(isActive) },
+    Stopping: { STEPS: stepsDiffer, STEPS_ENDED: (before) => !stepsOf(before).some(isActive), RETRY: mayRepeat },
   },
   leadsTo: {
     READY: ["Queued"],
@@ -129,9 +141,7 @@ export const jobOracle: Oracle = {
     STEPS: ["stays"],
     STEPS_SUCCEEDED: ["Succeeded"],
     STEP_FAILED: ["Failed"],
-    STEPS_ENDED: ({ before }) => [
-      ["TimedOut", "Stopped", "Terminated"].includes(String(before.reason)) ? "Cancelled" : "Failed",
-    ],
+    STEPS_ENDED: ({ before }) => [isAsked(before) ? "Cancelled" : "Failed"],
     OUTPUTS_FAILED: ["Failed"],
     WORKSPACE_LOST: ["Failed"],
     REPLACE_WORKSPACE: otherWorkspace,
@@ -139,18 +149,26 @@ export const jobOracle: Oracle = {
     WORKSPACE_MISSING: ["stays"],
     WORKSPACE_REFUSED: ({ before }) => [stepsOf(before).some(isActive) ? "Stopping" : "Failed"],
     CANCEL: ({ before }) => [stepsOf(before).some(isActive) ? "Stopping" : "Cancelled"],
+    TIME_OUT: ({ before }) => [stepsOf(before).some(isActive) ? "Stopping" : "Failed"],
+    RETRY: ["Queued"],
   },
   writersOf: () => ["controller"],
   check: (move) => {
     const { before, after, effects } = move;
     const steps = stepsOf(after);
     const isEnd = ends.includes(after.phase);
+    const isRepeat = move.event.type === "RETRY";
     return claims({
       ...common({ terminal: ends }, move),
       "a job begins to stop only because of a step at work":
         after.phase !== "Stopping" || before.phase === "Stopping" || steps.some(isActive),
       "a workspace is ordered only as long as no step has ended":
-        !effects.includes("createWorkspace") || !stepsOf(before).some(hasEnded),
+        !effects.includes("createWorkspace") || isRepeat || !stepsOf(before).some(hasEnded),
+      "an attempt begins with all steps and in a workspace of its own":
+        !isRepeat || (steps.every((each) => each.phase === "Waiting") && effects.includes("createWorkspace")),
+      "only another attempt raises the number, by one, and the one before is remembered":
+        isRepeat === number(after.attempt) > Math.max(1, number(before.attempt)) &&
+        (!isRepeat || attemptsOf(after).at(-1)?.number === number(after.attempt) - 1),
       "at most 100 names are tried": Number(after.collision ?? 0) <= 100,
       "no step outlives its job": !isEnd || steps.every(hasEnded),
       "a job succeeds only by its steps": after.phase !== "Succeeded" || (steps.length > 0 && steps.every(endedWell)),
@@ -159,9 +177,9 @@ export const jobOracle: Oracle = {
       "steps are listed when the job is ready":
         after.phase === "Waiting" ? !has(after, "steps") : isEnd || steps.length > 0,
       "a step never disappears": steps.length >= stepsOf(before).length,
-      "an artifact is never withdrawn": Object.keys((before.artifacts ?? {}) as object).every(
-        (name) => name in ((after.artifacts ?? {}) as object),
-      ),
+      "an artifact is never withdrawn, but by another attempt":
+        isRepeat ||
+        Object.keys((before.artifacts ?? {}) as object).every((name) => name in ((after.artifacts ?? {}) as object)),
       "a skipped job never began": after.phase !== "Skipped" || !has(after, "startTime"),
       "an end without success has a reason and a message":
         !isEnd || after.phase === "Succeeded" || (has(after, "reason") && has(after, "message")),

@@ -27,10 +27,8 @@ const stages: readonly StepStatus[][] = [
   [step("test", "Succeeded"), step("package", "Running")],
   [step("test", "Succeeded"), step("package", "Succeeded")],
   [step("test", "Failed", { reason: "ExitNonZero", message }), step("package", "Waiting")],
-  [step("test", "Failed", { reason: "ExitNonZero", message }), step("package", "Running")],
   [step("test", "Failed", { reason: "ExitNonZero", message }), step("package", "Skipped")],
   [step("test", "Failed", { reason: "ExitNonZero", message, continued: true }), step("package", "Succeeded")],
-  [step("test", "Failed", { reason: "WorkspaceLost", message }), step("package", "Skipped")],
   [step("test", "Succeeded"), step("package", "Failed", { reason: "ArtifactMissing", message })],
   [step("test", "Stopping"), step("package", "Waiting")],
   [step("test", "Cancelled", { reason: "Cancelled", message }), step("package", "Waiting")],
@@ -65,6 +63,8 @@ export const jobSamples: Samples<JobEvent> = {
   WORKSPACE_MISSING: [{ type: "WORKSPACE_MISSING" }],
   NAME_TAKEN: [{ type: "NAME_TAKEN", message, now: at(3) }],
   WORKSPACE_REFUSED: [{ type: "WORKSPACE_REFUSED", message, now: at(3) }],
+  TIME_OUT: [{ type: "TIME_OUT", message, now: at(18) }],
+  RETRY: [{ type: "RETRY", reason: "StepFailed", message, notBefore: at(22), now: at(21) }],
   CANCEL: [{ type: "CANCEL", reason: "TimedOut", message, now: at(25) }],
 };
 
@@ -85,7 +85,7 @@ export const jobWalk: Walk = {
       value,
       continued,
       steps?.map((each) => [each.phase, each.continued]),
-      reason,
+      value === "Stopping" ? reason : undefined,
       bucket(collision, maxCollisions),
       Object.keys(artifacts ?? {}),
     ];

@@ -14,6 +14,7 @@ export const stepSamples: Samples<StepEvent> = {
   RUN_SEEN: [
     { type: "RUN_SEEN", startTime },
     { type: "RUN_SEEN", startTime, reason: "InsufficientCapacity", message },
+    { type: "RUN_SEEN", startTime, attempt: 2 },
   ],
   RUN_SUCCEEDED: [
     { type: "RUN_SUCCEEDED", exitCode: 0, outputs: { tests: "passed" }, startTime, completionTime, now: at(9) },
@@ -38,7 +39,7 @@ export const stepWalk: Walk = {
   ],
   essence: (snapshot: AnyMachineSnapshot) => {
     const { value, context } = snapshot as StepSnapshot;
-    const { startTime, reason, collision, runName, continued } = context.status;
-    return [value, continued, startTime !== undefined, reason, bucket(collision, maxCollisions), runName];
+    const { startTime, reason, collision, runName, continued, attempt } = context.status;
+    return [value, attempt, continued, startTime !== undefined, reason, bucket(collision, maxCollisions), runName];
   },
 };

@@ -1,0 +1,192 @@
+import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
+import type { JobStatus, StepStatus } from "#api/kinds/workflow-run.ts";
+import { hasEnded } from "#api/workflow-phases.ts";
+import { isBad } from "#machines/derive.ts";
+import { settle } from "#machines/lib/settle.ts";
+import { restoreStep, type StepEffect, stepMachine, stepStatus } from "#machines/step.ts";
+import { restoreStepAction, type StepActionEvent, stepActionMachine, stepActionStatus } from "#machines/step-action.ts";
+import type { CannotStartReason, SkipReason } from "#machines/step-status.ts";
+import type { ActionWork, StepPlan } from "#workflows/plan.ts";
+import type { Budget } from "./budget.ts";
+import { asks, notMet, progressOfSteps } from "./conditions.ts";
+import type { JobContext } from "./job-context.ts";
+import { observeAction } from "./observe-action.ts";
+import { observeRun, observeTurn, type StepContext } from "./observe-step.ts";
+import { actionPlace, jobPlace, outerValues, type StepPlace } from "./step-place.ts";
+
+/** An effect of a step; `parent` is the step that uses the Action whose step it is. */
+export type PlacedEffect = StepEffect & { readonly parent?: string };
+
+export interface AdvancedSteps {
+  /** Undefined when no step has moved. */
+  readonly steps: StepStatus[] | undefined;
+  /** Of the child Runs that succeeded in this pass, in the order of the steps. */
+  readonly artifacts: readonly ArtifactRef[];
+  readonly effects: readonly PlacedEffect[];
+}
+
+/** A chain of steps, and what its decisions look at. */
+interface Chain {
+  readonly context: JobContext;
+  readonly job: JobStatus;
+  /** The steps as the API server has them. */
+  readonly stored: readonly StepStatus[] | undefined;
+  readonly isEnding: boolean;
+  readonly budget: Budget;
+}
+
+/**
+ * The steps of a job after this pass. Only the step at work and those whose turn comes can move; the others are not even restored.
+ *
+ * @param stored the job as the API server has it
+ */
+export function advanceSteps(
+  context: JobContext,
+  job: JobStatus,
+  stored: JobStatus | undefined,
+  budget: Budget,
+): AdvancedSteps {
+  const chain: Chain = { context, job, stored: stored?.steps, isEnding: job.phase === "Stopping", budget };
+  return advanceChain(chain, jobPlace(context, job));
+}
+
+function advanceChain(chain: Chain, begin: StepPlace): AdvancedSteps {
+  const effects: PlacedEffect[] = [];
+  const artifacts: ArtifactRef[] = [];
+  let place = begin;
+  for (const [index, plan] of begin.plans.entries()) {
+    const old = place.steps[index];
+    if (old === undefined || hasEnded(old.phase)) continue;
+    const next = advanceStep(chain, place, plan, old);
+    effects.push(...next.effects);
+    artifacts.push(...next.artifacts);
+    if (next.status !== old) place = movedOn(chain, place, place.steps.with(index, next.status));
+    if (!hasEnded(next.status.phase)) break; // the steps after it have not had their turn
+  }
+  return { steps: place.steps === begin.steps ? undefined : [...place.steps], artifacts, effects };
+}
+
+/** The place with other steps; what was computed of the ones before is forgotten. */
+function movedOn({ context, job }: Chain, place: StepPlace, steps: readonly StepStatus[]): StepPlace {
+  return place.parent === undefined ? jobPlace(context, { ...job, steps: [...steps] }) : { ...place, steps };
+}
+
+interface AdvancedStep {
+  readonly status: StepStatus;
+  readonly effects: readonly PlacedEffect[];
+  readonly artifacts: readonly ArtifactRef[];
+}
+
+function advanceStep(chain: Chain, place: StepPlace, plan: StepPlan, old: StepStatus): AdvancedStep {
+  return plan.work.kind === "action"
+    ? advanceAction(chain, place, plan, plan.work, old)
+    : advanceRun(chain, place, plan, old);
+}
+
+function advanceRun(chain: Chain, place: StepPlace, plan: StepPlan, old: StepStatus): AdvancedStep {
+  const { context, isEnding, budget, stored } = chain;
+  // The job with these steps: those of an Action are inside one of its own.
+  const job = jobWith(chain, place);
+  const input: StepContext = {
+    context,
+    job,
+    place,
+    plan,
+    stored: stored?.find(({ name }) => name === plan.name),
+    isEnding,
+    budget,
+  };
+  const settled = settle({
+    machine: stepMachine,
+    snapshot: restoreStep(old),
+    observe: (snapshot) => {
+      const step = stepStatus(snapshot);
+      switch (step.phase) {
+        case "Waiting":
+          return hasTurn(chain) ? (refusal(chain, place, plan) ?? observeTurn(input, step)) : undefined;
+        case "Running":
+        case "Stopping":
+          return observeRun(input, step);
+        default:
+          return undefined;
+      }
+    },
+  });
+  const status = settled.changed ? stepStatus(settled.snapshot) : old;
+  const artifacts = status.phase === "Succeeded" ? artifactsOf(context, status) : [];
+  const parent = place.parent?.name;
+  const effects = settled.effects.map((effect) => (parent === undefined ? effect : { ...effect, parent }));
+  return { status, artifacts, effects };
+}
+
+function advanceAction(
+  chain: Chain,
+  place: StepPlace,
+  plan: StepPlan,
+  work: ActionWork,
+  old: StepStatus,
+): AdvancedStep {
+  const effects: PlacedEffect[] = [];
+  const artifacts: ArtifactRef[] = [];
+  const stored = chain.stored?.find(({ name }) => name === plan.name)?.steps;
+  const settled = settle({
+    machine: stepActionMachine,
+    snapshot: restoreStepAction(old),
+    observe: (snapshot): StepActionEvent | undefined => {
+      const step = stepActionStatus(snapshot);
+      if (step.phase === "Waiting") {
+        if (!hasTurn(chain)) return undefined;
+        const { now } = chain.context;
+        return refusal(chain, place, plan) ?? { type: "START", steps: work.plan.steps.map(({ name }) => name), now };
+      }
+      if (hasEnded(step.phase)) return undefined;
+      const inner = actionPlace(place, plan, work, step);
+      const isEnding = chain.isEnding || step.phase === "Stopping";
+      const job = jobWith(chain, place, step);
+      const next = advanceChain({ ...chain, job, stored, isEnding }, inner);
+      effects.push(...next.effects);
+      artifacts.push(...next.artifacts);
+      if (next.steps !== undefined) return { type: "STEPS", steps: next.steps };
+      return observeAction({ context: chain.context, job, place, inner, plan, work, isEnding: chain.isEnding }, step);
+    },
+  });
+  return { status: settled.changed ? stepActionStatus(settled.snapshot) : old, effects, artifacts };
+}
+
+/** The job, with a step of it as this pass has left it. */
+function jobWith({ job }: Chain, place: StepPlace, step?: StepStatus): JobStatus {
+  if (place.parent !== undefined) return job;
+  const steps = place.steps.map((each) => (each.name === step?.name ? step : each));
+  return { ...job, steps };
+}
+
+/** Nothing begins in a job that waits for a place or must end. */
+const hasTurn = ({ job, isEnding }: Chain): boolean => job.phase === "Running" && !isEnding;
+
+type Refusal =
+  | { type: "SKIP"; reason: SkipReason; message: string; now: number }
+  | { type: "CANNOT_START"; reason: CannotStartReason; message: string; now: number };
+
+/** Why a step does not run although it is its turn: its `if`, or that of the missing one, a bad step before it. */
+function refusal({ context, isEnding }: Chain, place: StepPlace, plan: StepPlan): Refusal | undefined {
+  const { now } = context;
+  const progress = progressOfSteps(place.steps, isEnding);
+  const asked = asks(plan.if, () => outerValues(place), progress);
+  if (!asked.ok) return { type: "CANNOT_START", reason: "ExpressionFailed", message: `if: ${asked.message}`, now };
+  if (asked.holds) return undefined;
+  const bad = place.steps.find(isBad);
+  if (bad === undefined || plan.if?.asksStatus === true) {
+    return { type: "SKIP", reason: "ConditionNotMet", message: notMet(plan.if), now };
+  }
+  return {
+    type: "SKIP",
+    reason: "StepFailed",
+    message: `step ${bad.name}, which comes before it, did not succeed`,
+    now,
+  };
+}
+
+function artifactsOf({ seen }: JobContext, step: StepStatus): readonly ArtifactRef[] {
+  const found = seen.runs.get(step.runName ?? "");
+  return found?.kind === "ours" ? (found.object.status?.artifactRefs ?? []) : [];
+}

@@ -1,0 +1,42 @@
+import type { StepStatus, WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
+import { hasEnded } from "#api/workflow-phases.ts";
+import { type JobPlan, stepsOf } from "#workflows/plan.ts";
+
+/** Bytes of a status that still leave room for the object around it (etcd refuses 1.5 MiB). */
+export const maxStatusBytes = 768 * 1024;
+
+/** What a step comes to in the status once it has ended, without its outputs: name, Run, times, a short message. */
+export const stepBytes = 256;
+
+/** What a job, or an instance of a matrix, comes to besides its steps. */
+export const jobBytes = 256;
+
+/** Steps that the status lists for a job at most, those of the Actions that it uses included. */
+export function stepCount(job: JobPlan): number {
+  return stepsOf(job).reduce((sum, { work }) => sum + 1 + (work.kind === "action" ? work.plan.steps.length : 0), 0);
+}
+
+/** How much the status of a WorkflowRun may still grow in a pass. Steps that are listed have their room from the beginning. */
+export class Budget {
+  readonly #status: WorkflowRunStatus | undefined;
+  #left: number | undefined;
+
+  /** @param status as it is stored */
+  constructor(status: WorkflowRunStatus | undefined) {
+    this.#status = status;
+  }
+
+  /** Takes so many bytes, if they are there. */
+  take(bytes: number): boolean {
+    this.#left ??= maxStatusBytes - JSON.stringify(this.#status ?? {}).length - stepBytes * openSteps(this.#status);
+    if (bytes > this.#left) return false;
+    this.#left -= bytes;
+    return true;
+  }
+}
+
+function openSteps(status: WorkflowRunStatus | undefined): number {
+  const count = (steps: readonly Pick<StepStatus, "phase" | "steps">[]): number =>
+    steps.reduce((sum, step) => sum + Number(!hasEnded(step.phase)) + count(step.steps ?? []), 0);
+  return Object.values(status?.jobs ?? {}).reduce((sum, job) => sum + count(job.steps ?? []), 0);
+}
