@@ -114,7 +114,7 @@ const destinations: Record<string, RegExp> = {
   "": /empty/,
   ".kruntimes/runs/x": /reserved name/,
   "a/.KRUNTIMES": /reserved name/,
-  "a\nb": /cannot be printed/,
+  "a\nb": /control character U\+000A/,
 };
 
 test.each(Object.entries(destinations))("the destination cannot be %j", (path, message) => {

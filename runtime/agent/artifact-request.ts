@@ -1,7 +1,7 @@
 import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
+import { checkArtifactName } from "#api/paths.ts";
 import { failure, StatusError } from "#kube/transport.ts";
 import { isRunUid } from "#runtime/artifacts/location.ts";
-import { checkArtifactName } from "#runtime/files/paths.ts";
 
 /** What a reader asks for: `GET /runs/<uid>/artifacts/<name>?run=NAME` (or `workflowRun=NAME`). */
 export interface ArtifactRequest {

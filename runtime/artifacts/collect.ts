@@ -1,4 +1,5 @@
 import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
+import { checkArtifactName } from "#api/paths.ts";
 import { timestamp } from "#api/time.ts";
 import { contentTypeOf } from "#runtime/artifacts/content-type.ts";
 import { blameArtifact } from "#runtime/artifacts/errors.ts";
@@ -6,7 +7,6 @@ import { type ArtifactLimits, showBytes } from "#runtime/artifacts/limits.ts";
 import { packDirectory } from "#runtime/artifacts/pack.ts";
 import { ArtifactInvalidError, type ArtifactStore } from "#runtime/artifacts/store.ts";
 import { plainKind, type TreeEntry, walkTree } from "#runtime/artifacts/walk.ts";
-import { checkArtifactName } from "#runtime/files/paths.ts";
 import { type Entry, type Files, isFilesError } from "#runtime/files/port.ts";
 
 export interface CollectRequest {

@@ -1,6 +1,6 @@
 import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
+import { checkArtifactName } from "#api/paths.ts";
 import { ArtifactInvalidError, type ArtifactTarget } from "#runtime/artifacts/store.ts";
-import { checkArtifactName } from "#runtime/files/paths.ts";
 
 /** Where artifacts lie below the root (or prefix) of any store: `runs/<run-uid>/artifacts/<name>`. */
 

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
+import { checkRelativePath } from "#api/paths.ts";
 import type { TreeLimits } from "#runtime/artifacts/limits.ts";
 import { fileDigest, sameTree } from "#runtime/artifacts/same-content.ts";
 import { noteStaged, stagedBy } from "#runtime/artifacts/staged-record.ts";
@@ -12,7 +13,6 @@ import {
 import { abortable } from "#runtime/artifacts/streams.ts";
 import { stagedFileMode, unpackTarGz } from "#runtime/artifacts/unpack.ts";
 import type { RunLayout } from "#runtime/files/layout.ts";
-import { checkRelativePath } from "#runtime/files/paths.ts";
 import { type FileInfo, type Files, FilesError } from "#runtime/files/port.ts";
 
 export interface ArtifactInput {

@@ -1,8 +1,8 @@
+import { checkRelativePath } from "#api/paths.ts";
 import { blameArtifact } from "#runtime/artifacts/errors.ts";
 import { showBytes, type TreeLimits } from "#runtime/artifacts/limits.ts";
 import { readTarGz, type TarEntry } from "#runtime/artifacts/read-tar.ts";
 import { ArtifactInvalidError } from "#runtime/artifacts/store.ts";
-import { checkRelativePath } from "#runtime/files/paths.ts";
 import type { Files } from "#runtime/files/port.ts";
 
 /** Files are readable by the Run's user and group only; executables may be executed by both. */

@@ -1,7 +1,7 @@
+import { checkRelativePath } from "#api/paths.ts";
 import { blameArtifact } from "#runtime/artifacts/errors.ts";
 import { showBytes, type TreeLimits } from "#runtime/artifacts/limits.ts";
 import { ArtifactInvalidError } from "#runtime/artifacts/store.ts";
-import { checkRelativePath } from "#runtime/files/paths.ts";
 import type { Entry, FileInfo, Files } from "#runtime/files/port.ts";
 
 export interface TreeEntry {

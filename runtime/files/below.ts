@@ -1,4 +1,4 @@
-import { maxNameBytes, maxPathBytes } from "#runtime/files/paths.ts";
+import { maxNameBytes, maxPathBytes } from "#api/paths.ts";
 import { FilesError } from "#runtime/files/port.ts";
 
 /**

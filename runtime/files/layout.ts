@@ -1,4 +1,4 @@
-import { reservedName } from "#runtime/files/paths.ts";
+import { reservedDirectory } from "#api/paths.ts";
 
 /** Where the files of Runs lie below the workspace volume: names only, nothing is made here. */
 
@@ -55,7 +55,7 @@ export interface RunIdentity {
 /** The directory `persistent/<name>` of a workspace; for root `/workspace` the literal that status.path shows. */
 export function workspaceLayout(root: string, name: string): WorkspaceLayout {
   const directory = `${root}/persistent/${component(name)}`;
-  const reserved = `${directory}/${reservedName}`;
+  const reserved = `${directory}/${reservedDirectory}`;
   return {
     directory,
     reserved,
@@ -69,7 +69,7 @@ export function workspaceLayout(root: string, name: string): WorkspaceLayout {
 export function runLayout(root: string, run: RunIdentity): RunLayout {
   if (!Number.isSafeInteger(run.attempt) || run.attempt < 1) throw new RangeError(`${run.attempt} is not an attempt`);
   const workspace = run.workspace === undefined ? undefined : workspaceLayout(root, run.workspace);
-  const runDirectory = `${workspace?.reserved ?? `${root}/${reservedName}`}/runs/${component(run.runUid)}`;
+  const runDirectory = `${workspace?.reserved ?? `${root}/${reservedDirectory}`}/runs/${component(run.runUid)}`;
   const attemptDirectory = `${runDirectory}/${run.attempt}`;
   return {
     root,
@@ -89,7 +89,7 @@ export function runLayout(root: string, run: RunIdentity): RunLayout {
 
 /** The two places that hold one directory for each Run without a workspace: working directories, and files of ours. */
 export function runParents(root: string): readonly [string, string] {
-  return [`${root}/runs`, `${root}/${reservedName}/runs`];
+  return [`${root}/runs`, `${root}/${reservedDirectory}/runs`];
 }
 
 /** Whether a name can be that of a Run's or a workspace's directory: a Kubernetes name or UID. */

@@ -1,5 +1,5 @@
+import { checkRelativePath } from "#api/paths.ts";
 import type { RunLayout } from "#runtime/files/layout.ts";
-import { checkRelativePath } from "#runtime/files/paths.ts";
 import { type Files, isFilesError } from "#runtime/files/port.ts";
 import type { GitCredentials } from "#runtime/source/credentials.ts";
 import { type GitFetcher, type GitResult, SourceFailedError } from "#runtime/source/port.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { checkArtifactName, checkRelativePath } from "#runtime/files/paths.ts";
+import { checkArtifactName, checkRelativePath } from "#api/paths.ts";
 
 const goodPaths = [
   "dist.tgz",
