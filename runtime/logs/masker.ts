@@ -1,8 +1,10 @@
+import { minPatternBytes, PatternIndex } from "./pattern-index.ts";
+
 /** What stands in the log in place of a secret. */
 export const mask = "***";
 
 /** Shorter values are not masked: they are part of ordinary words, and the log would be unreadable. */
-export const minSecretBytes = 3;
+export const minSecretBytes = minPatternBytes;
 
 const maskBytes = Buffer.from(mask);
 
@@ -34,7 +36,7 @@ interface Span {
  * are never held back.
  */
 export class Masker {
-  readonly #patterns: readonly Buffer[];
+  readonly #patterns: PatternIndex;
   readonly #onMask: (shown: number, taken: number) => void;
   /** Bytes given out, and bytes of the input that they stand for. */
   #shown = 0;
@@ -45,7 +47,7 @@ export class Masker {
 
   /** @param onMask called after each mask: so many bytes have been given out, and stand for so many of the input */
   constructor(patterns: readonly Buffer[], onMask: (shown: number, taken: number) => void = () => {}) {
-    this.#patterns = patterns;
+    this.#patterns = new PatternIndex(patterns);
     this.#onMask = onMask;
   }
 
@@ -56,9 +58,9 @@ export class Masker {
 
   /** Takes a chunk; returns what can be shown now. */
   push(chunk: Uint8Array): Uint8Array {
-    if (this.#patterns.length === 0) return chunk;
+    if (this.#patterns.longest === 0) return chunk;
     const data = Buffer.concat([this.#held, chunk]);
-    return this.#show(data, this.#holdFrom(data));
+    return this.#show(data, this.#patterns.openFrom(data));
   }
 
   /** The rest, at the end of the stream. */
@@ -93,11 +95,7 @@ export class Masker {
   /** All places of secrets, overlapping ones joined, in order. */
   #spans(data: Buffer): Span[] {
     const found: Span[] = this.#masked > 0 ? [{ start: 0, end: this.#masked }] : [];
-    for (const pattern of this.#patterns) {
-      for (let at = data.indexOf(pattern); at >= 0; at = data.indexOf(pattern, at + 1)) {
-        found.push({ start: at, end: at + pattern.length });
-      }
-    }
+    this.#patterns.find(data, (start, end) => found.push({ start, end }));
     found.sort((a, b) => a.start - b.start || b.end - a.end);
     const joined: Span[] = [];
     for (const span of found) {
@@ -106,19 +104,5 @@ export class Masker {
       else joined.push(span);
     }
     return joined;
-  }
-
-  /** The first place from which the data up to its end is the beginning of a secret. */
-  #holdFrom(data: Buffer): number {
-    const longest = this.#patterns[0]?.length ?? 0;
-    for (let at = Math.max(0, data.length - longest + 1); at < data.length; at++) {
-      const tail = data.subarray(at);
-      if (
-        this.#patterns.some((pattern) => pattern.length > tail.length && pattern.subarray(0, tail.length).equals(tail))
-      ) {
-        return at;
-      }
-    }
-    return data.length;
   }
 }

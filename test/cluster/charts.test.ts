@@ -81,7 +81,13 @@ const renderings: Record<string, { chart: Chart; values: object }> = {
       imagePullSecrets: ["registry"],
       artifacts: { enabled: true, storageClassName: "shared" },
       runtimes: {
-        bash: { replicas: 0, env: [{ name: "A", value: "b" }], nodeSelector: { disk: "ssd" } },
+        bash: {
+          replicas: 0,
+          env: [{ name: "A", value: "b" }],
+          nodeSelector: { disk: "ssd" },
+          secrets: ["db"],
+          configMaps: ["app"],
+        },
         python: { enabled: false },
         node: { image: { repository: "node", tag: "24-slim" }, interpreter: "node", runs: 8 },
       },

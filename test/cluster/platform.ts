@@ -68,7 +68,7 @@ export async function installPlatform(change: object = {}): Promise<void> {
     const done = await attempt("helm", [...args, ...options], { input: values });
     if (done.code === 0) return logsAvailable();
     // Another file of the tests is at it.
-    if (!/another operation .* is in progress/.test(done.stderr)) throw new Error(done.stderr);
+    if (!/another operation .* is in progress|release: already exists/.test(done.stderr)) throw new Error(done.stderr);
     await new Promise((resolve) => setTimeout(resolve, 1000));
   }
   throw new Error("another operation on the release is in progress, and does not end: helm history, helm rollback");
