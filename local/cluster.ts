@@ -3,7 +3,7 @@ import { createScheduler } from "#controllers/scheduler/index.ts";
 import { namespaces } from "#kube/builtin.ts";
 import { createClient } from "#kube/client.ts";
 import { createRecorder } from "#kube/events.ts";
-import { memoryTransport } from "#kube/memory.ts";
+import { type ApiHandler, memoryTransport } from "#kube/memory.ts";
 import type { Clock, Logger, Random } from "#kube/ports.ts";
 import type { Client } from "#kube/resource.ts";
 import { type ApiServer, createApiServer } from "#local/apiserver/index.ts";
@@ -15,6 +15,7 @@ import { bearerCheck } from "./http/bearer.ts";
 import { createFront } from "./http/front.ts";
 import { portForward } from "./http/port-forward.ts";
 import { type OnExchange, recordApi, recordHttp } from "./http/recorder.ts";
+import { controllerUser, tokenUser } from "./identities.ts";
 import { localLogs } from "./logs/index.ts";
 import { localPodLogs } from "./logs/pod-log.ts";
 import { FileLines } from "./node/file-lines.ts";
@@ -65,9 +66,6 @@ const actionTtlSeconds = 86_400;
 /** Image of the platform in Pod templates; nothing is pulled here. */
 const platformImage = "kruntimes:local";
 
-/** Everybody who holds the token: the administrator of the cluster. */
-const localUser = { username: "krt-local", groups: ["system:masters", "system:authenticated"] };
-
 /**
  * Starts API server, scheduler, controllers and node.
  *
@@ -103,14 +101,16 @@ async function start(options: ClusterOptions, state: ClusterState): Promise<Clus
   const extensions = localLogs({ ...deps, layout, logs });
   const { onExchange } = options;
   const served = withExtensions(api, extensions);
-  const inProcess = onExchange === undefined ? served : recordApi(served, onExchange);
+  const recorded = (handler: ApiHandler) => (onExchange === undefined ? handler : recordApi(handler, onExchange));
+  const inProcess = recorded(served);
+  const ofController = recorded(withExtensions(api.as(controllerUser), extensions));
   const authorized = bearerCheck(state.credentials.token);
   const front = createFront({
     api,
     clock,
     models: createModels(clientLibraryModels()),
     authorized,
-    user: localUser,
+    user: tokenUser,
     extensions,
     podLog: localPodLogs({ client, clock, layout, logs }),
   });
@@ -121,7 +121,7 @@ async function start(options: ClusterOptions, state: ClusterState): Promise<Clus
   const scheduler = createScheduler(deps);
   const recorder = createRecorder({ ...deps, component: "kruntimes.io/controller", instance: "local" });
   const controllers = createControllers(
-    { ...deps, recorder },
+    { ...deps, client: createClient(memoryTransport(ofController, clock)), recorder },
     {
       pool: { image: platformImage, clusterUid: system.metadata.uid ?? "" },
       workflow: { workspaceTtlSeconds },

@@ -1,8 +1,12 @@
+import { kinds } from "#api/crd/kinds.ts";
 import { type FieldError, formatFieldError } from "#api/field-error.ts";
 import { group } from "#api/labels.ts";
 import type { ApiStatus, KubeObject } from "#api/meta.ts";
+import { clip } from "#api/text.ts";
 import { failure } from "#kube/transport.ts";
+import { readRequester } from "./requester.ts";
 import { isOwnKind, type Review } from "./review.ts";
+import type { Verdict } from "./verdict.ts";
 
 /** The version of the contract between API server and webhook that is spoken here. */
 const apiVersion = "admission.k8s.io/v1";
@@ -23,6 +27,7 @@ interface AdmissionRequest {
   readonly namespace?: string;
   readonly object?: KubeObject | null;
   readonly oldObject?: KubeObject | null;
+  readonly userInfo?: unknown;
 }
 
 /** The body is no AdmissionReview. The API server takes such an answer as a failure of the webhook. */
@@ -39,7 +44,18 @@ export function readReview(body: string): Question {
   const isOurs = kind?.group === group && isOwnKind(name) && (subResource ?? "") === "";
   if (!isOurs || (operation !== "CREATE" && operation !== "UPDATE") || !object)
     return { ...question, review: undefined };
-  return { ...question, review: { operation, kind: name, namespace, object, ...(oldObject ? { oldObject } : {}) } };
+  const requester = readRequester(request.userInfo);
+  return {
+    ...question,
+    review: {
+      operation,
+      kind: name,
+      namespace,
+      object,
+      ...(oldObject ? { oldObject } : {}),
+      ...(requester === undefined ? {} : { requester }),
+    },
+  };
 }
 
 function requestIn(body: string): AdmissionRequest {
@@ -59,17 +75,51 @@ function requestIn(body: string): AdmissionRequest {
   return request as AdmissionRequest;
 }
 
-/** The answer to a question: admitted, or refused with a cause for each field. */
-export function answerTo({ uid, review }: Question, errors: readonly FieldError[]): string {
-  const refused = review !== undefined && errors.length > 0;
-  const response = refused ? { uid, allowed: false, status: invalid(review, errors) } : { uid, allowed: true };
+/** The answer to a question: admitted, perhaps with warnings, or refused and why. */
+export function answerTo({ uid, review }: Question, verdict: Verdict): string {
+  const response =
+    review === undefined || verdict.kind === "admitted"
+      ? { uid, allowed: true, ...warningsOf(verdict) }
+      : { uid, allowed: false, status: refusal(review, verdict) };
   return JSON.stringify({ apiVersion, kind: "AdmissionReview", response });
 }
 
-/** As the API server itself says that an object is invalid, so that clients show it field by field. */
+/** An API server passes on so many characters of one warning, and of all. */
+const longestWarning = 256;
+const longestWarnings = 4096;
+
+function warningsOf(verdict: Verdict): { warnings?: readonly string[] } {
+  if (verdict.kind !== "admitted" || verdict.warnings.length === 0) return {};
+  return {
+    warnings: verdict.warnings.slice(0, longestWarnings / longestWarning).map((text) => clip(text, longestWarning)),
+  };
+}
+
+/** As the API server itself says it, so that clients show it as they are used to. */
+function refusal(review: Review, verdict: Exclude<Verdict, { kind: "admitted" }>): ApiStatus {
+  switch (verdict.kind) {
+    case "invalid":
+      return invalid(review, verdict.errors);
+    case "forbidden":
+      return denied(review, 403, "Forbidden", `is forbidden: ${verdict.message}`);
+    // One that clients try again.
+    case "undecided":
+      return denied(review, 503, "ServiceUnavailable", `cannot be admitted now: ${verdict.message}`);
+  }
+}
+
+const nameOf = ({ metadata }: KubeObject): string => metadata.name || metadata.generateName || "";
+
+function denied({ kind, object }: Review, code: number, reason: string, text: string): ApiStatus {
+  const { plural } = kinds[kind].resource;
+  const name = nameOf(object);
+  return failure(code, reason, `${plural}.${group} "${name}" ${text}`, { name, group, kind: plural });
+}
+
+/** Field by field. */
 function invalid({ kind, object }: Review, errors: readonly FieldError[]): ApiStatus {
   const lines = errors.map(formatFieldError);
-  const name = object.metadata.name || object.metadata.generateName || "";
+  const name = nameOf(object);
   const text = lines.length === 1 ? lines[0] : `[${lines.join(", ")}]`;
   return failure(422, "Invalid", `${kind}.${group} "${name}" is invalid: ${text}`, {
     name,

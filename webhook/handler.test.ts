@@ -1,30 +1,45 @@
 import { expect, test } from "vitest";
 import { persistentWorkspaces } from "#api/resources.ts";
 import { createClient } from "#kube/client.ts";
-import { memoryTransport } from "#kube/memory.ts";
+import { type ApiHandler, memoryTransport } from "#kube/memory.ts";
 import { silentLogger } from "#kube/silent-logger.ts";
 import { TinyApi } from "#kube/testing/tiny-api.ts";
 import { failure, StatusError } from "#kube/transport.ts";
 import { VirtualClock } from "#kube/virtual-clock.ts";
 import { createHandler } from "./handler.ts";
 import { liveLookups } from "./lookups.ts";
+import { controller } from "./testing/objects.ts";
 
 function arrange() {
   const clock = new VirtualClock();
   const api = new TinyApi();
-  const client = createClient(memoryTransport(api, clock));
-  const handler = createHandler({ lookups: liveLookups(() => client), clock, logger: silentLogger });
+  /** What the API server says of the right to use a workspace. */
+  let access: object | undefined;
+  const answering: ApiHandler = {
+    async handle(request) {
+      if (!request.path.endsWith("/subjectaccessreviews")) return api.handle(request);
+      await api.before(request);
+      return { status: access };
+    },
+    watch: (request) => api.watch(request),
+  };
+  const client = createClient(memoryTransport(answering, clock));
+  const handler = createHandler({ lookups: liveLookups(() => client), controller, clock, logger: silentLogger });
   const ask = async (body: unknown) => {
     const { status, body: text } = await handler.handle({
       body: typeof body === "string" ? body : JSON.stringify(body),
     });
     return { status, answer: status === 200 ? JSON.parse(text) : text };
   };
+  const answerReviews = (status: object) => {
+    access = status;
+  };
   const shown = () => handler.metrics()[0]?.samples.map(({ labels, value }) => [...Object.values(labels ?? {}), value]);
-  return { clock, api, client, ask, shown };
+  return { clock, api, client, ask, answerReviews, shown };
 }
 
 interface Given {
+  readonly userInfo?: object;
   readonly kind?: string;
   readonly operation?: string;
   readonly object?: object | null;
@@ -41,6 +56,7 @@ const question = ({ kind = "Run", group = "kruntimes.io", ...rest }: Given) => (
     kind: { group, version: "v1alpha1", kind },
     namespace: "n",
     operation: "CREATE",
+    userInfo: { username: "ann", groups: ["devs"] },
     ...rest,
   },
 });
@@ -89,7 +105,8 @@ test("a refusal has the path of each field, what is wrong and what to write, as 
 });
 
 test("a workspace is looked up when the Run is created", async () => {
-  const { client, ask } = arrange();
+  const { client, ask, answerReviews } = arrange();
+  answerReviews({ allowed: true });
   const { answer } = await ask(question({ object: inAbsentWorkspace }));
   expect(answer.response.status.message).toContain("there is no PersistentWorkspace w in namespace n");
   await client.of(persistentWorkspaces).create({ metadata: { name: "w", namespace: "n" }, spec: { runtime: "bash" } });
@@ -103,20 +120,69 @@ test("a name that the API server has yet to make is told by its beginning", asyn
   expect(answer.response.status.details.name).toBe("a-");
 });
 
-test("when the API server fails the webhook fails, so that its failurePolicy decides", async () => {
+test("who may not use the workspace is told so by 403, as RBAC would", async () => {
+  const { client, ask, answerReviews } = arrange();
+  await client.of(persistentWorkspaces).create({ metadata: { name: "w", namespace: "n" }, spec: { runtime: "bash" } });
+  answerReviews({ allowed: false });
+  const { status, answer } = await ask(question({ object: inAbsentWorkspace }));
+  expect([status, answer.response.allowed]).toEqual([200, false]);
+  expect(answer.response.status).toMatchObject({
+    code: 403,
+    reason: "Forbidden",
+    details: { name: "a", group: "kruntimes.io", kind: "runs" },
+  });
+  expect(answer.response.status.message).toMatch(/^runs\.kruntimes\.io "a" is forbidden: user "ann" may not use/);
+});
+
+test("the identity of the controller is the configured one", async () => {
+  const { client, ask, answerReviews } = arrange();
+  await client.of(persistentWorkspaces).create({ metadata: { name: "w", namespace: "n" }, spec: { runtime: "bash" } });
+  // It would be allowed if it were asked for.
+  answerReviews({ allowed: true });
+  const asked = question({ object: inAbsentWorkspace, userInfo: { username: controller } });
+  expect((await ask(asked)).answer.response.status).toMatchObject({ code: 403 });
+});
+
+test("a permission that cannot be found out is refused, whatever the failurePolicy; clients may try again", async () => {
   const { api, ask } = arrange();
   api.before = () => {
     throw new StatusError(failure(500, "InternalError", "etcd is away"));
   };
-  expect(await ask(question({ object: inAbsentWorkspace }))).toEqual({ status: 500, answer: "etcd is away\n" });
+  const { status, answer } = await ask(question({ object: inAbsentWorkspace }));
+  expect([status, answer.response.allowed, answer.response.status.code]).toEqual([200, false, 503]);
+  expect(answer.response.status.message).toContain("etcd is away");
 });
 
-test("a lookup that hangs is given up before the API server gives up on us", async () => {
-  const { api, clock, ask } = arrange();
-  api.before = () => new Promise(() => {});
-  const asked = ask(question({ object: inAbsentWorkspace }));
-  await clock.elapse(4001);
-  expect(await asked).toEqual({ status: 500, answer: "the rules took longer than 4000 ms\n" });
+test("a request that does not say who asks is refused where that matters", async () => {
+  const { ask } = arrange();
+  const { answer } = await ask(question({ object: inAbsentWorkspace, userInfo: {} }));
+  expect(answer.response).toMatchObject({ allowed: false, status: { code: 503 } });
+  expect((await ask(question({ object: valid, userInfo: {} }))).answer.response.allowed).toBe(true);
+});
+
+const hangs = { lookup: /persistentworkspaces/, review: /subjectaccessreviews/ };
+
+test.each(Object.entries(hangs))(
+  "a %s that hangs is given up before the API server gives up on us",
+  async (_, path) => {
+    const { api, client, clock, ask } = arrange();
+    await client
+      .of(persistentWorkspaces)
+      .create({ metadata: { name: "w", namespace: "n" }, spec: { runtime: "bash" } });
+    api.before = (request) => (path.test(request.path) ? new Promise(() => {}) : undefined);
+    const asked = ask(question({ object: inAbsentWorkspace }));
+    await clock.elapse(3500);
+    expect((await asked).answer.response).toMatchObject({ allowed: false, status: { code: 503 } });
+  },
+);
+
+test("when nobody's permission depends on it, a failing API server is an HTTP error, so that the failurePolicy decides", async () => {
+  const { api, ask } = arrange();
+  api.before = () => {
+    throw new StatusError(failure(500, "InternalError", "etcd is away"));
+  };
+  const object = { metadata: { name: "a", namespace: "n" }, spec: { workflowRef: { name: "ci" } } };
+  expect(await ask(question({ kind: "WorkflowRun", object }))).toEqual({ status: 500, answer: "etcd is away\n" });
 });
 
 test.each([

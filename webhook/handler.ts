@@ -2,10 +2,10 @@ import type { Clock, Logger } from "#kube/ports.ts";
 import type { HttpAnswer, HttpRequest } from "#kube/process/http-server.ts";
 import type { Metric } from "#kube/process/metrics.ts";
 import { answerTo, MalformedReviewError, type Question, readReview } from "./admission-review.ts";
-import { type Lookups, review } from "./review.ts";
+import { type ReviewDeps, review } from "./review.ts";
+import { admitted, type Verdict } from "./verdict.ts";
 
-export interface HandlerDeps {
-  readonly lookups: Lookups;
+export interface HandlerDeps extends ReviewDeps {
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -16,18 +16,20 @@ export interface Handler {
   metrics(): readonly Metric[];
 }
 
-/** Below the 5 s that the API server waits, so that it hears from us what took so long. */
-const deadlineMs = 4000;
-
-class TooSlowError extends Error {}
-
 type Result = "admitted" | "refused" | "failed";
 
+const results: Readonly<Record<Verdict["kind"], Result>> = {
+  admitted: "admitted",
+  invalid: "refused",
+  forbidden: "refused",
+  undecided: "failed",
+};
+
 /**
- * Judges objects that are to be written. What cannot be judged is an HTTP error, never an answer: then the failurePolicy
- * of the webhook decides, which knows whether to let pass or not.
+ * Judges objects that are to be written. What cannot be judged is an HTTP error, not an answer: then the failurePolicy
+ * of the webhook decides, which knows whether to let pass or not. Only a permission that could not be decided is always refused.
  */
-export function createHandler({ lookups, clock, logger }: HandlerDeps): Handler {
+export function createHandler({ clock, logger, ...deps }: HandlerDeps): Handler {
   const counts = new Map<string, { readonly labels: Record<string, string>; value: number }>();
   let seconds = 0;
 
@@ -40,10 +42,12 @@ export function createHandler({ lookups, clock, logger }: HandlerDeps): Handler 
   }
 
   async function judge(question: Question): Promise<HttpAnswer> {
-    const errors =
-      question.review === undefined ? [] : await withinDeadline(review(question.review, lookups), clock, deadlineMs);
-    count(question.title, errors.length === 0 ? "admitted" : "refused");
-    return { status: 200, type: "application/json", body: answerTo(question, errors) };
+    const verdict = question.review === undefined ? admitted : await review(question.review, deps);
+    count(question.title, results[verdict.kind]);
+    if (verdict.kind === "undecided")
+      logger.error("a permission could not be decided", tell(question, verdict.message));
+    else if (verdict.kind === "forbidden") logger.info("a permission was refused", tell(question, verdict.message));
+    return { status: 200, type: "application/json", body: answerTo(question, verdict) };
   }
 
   return {
@@ -80,9 +84,8 @@ export function createHandler({ lookups, clock, logger }: HandlerDeps): Handler 
   };
 }
 
-function withinDeadline<T>(work: Promise<T>, clock: Clock, ms: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const cancel = clock.after(ms, () => reject(new TooSlowError(`the rules took longer than ${ms} ms`)));
-    work.then(resolve, reject).finally(cancel);
-  });
-}
+const tell = ({ title, review: asked }: Question, message: string) => ({
+  review: title,
+  object: `${asked?.namespace}/${asked?.object.metadata.name ?? ""}`,
+  message,
+});

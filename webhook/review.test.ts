@@ -1,17 +1,12 @@
 import { expect, test } from "vitest";
-import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
-import type { Run, RunSpec } from "#api/kinds/run.ts";
-import type { Runtime } from "#api/kinds/runtime.ts";
+import type { Run } from "#api/kinds/run.ts";
 import type { Action, Workflow } from "#api/kinds/workflow.ts";
+import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import type { KubeObject } from "#api/meta.ts";
-import { type Lookups, type Review, review } from "./review.ts";
+import { type Review, review } from "./review.ts";
+import { controller, lookups } from "./testing/objects.ts";
 
-const nothing: Lookups = {
-  workspace: async () => undefined,
-  runtime: async () => undefined,
-  workflow: async () => undefined,
-  action: async () => undefined,
-};
+const deps = { lookups: lookups({}), controller };
 
 const steps = [{ name: "s", run: "true" }];
 type Jobs = Workflow["spec"]["jobs"];
@@ -23,8 +18,10 @@ const workflow = (jobs: Jobs, more: object = {}): Workflow => ({
   spec: { jobs },
 });
 
-const paths = async (change: Omit<Review, "namespace">) =>
-  (await review({ namespace: "n", ...change }, nothing)).map(({ path }) => path);
+async function paths(change: Omit<Review, "namespace">): Promise<readonly string[]> {
+  const verdict = await review({ namespace: "n", ...change }, deps);
+  return verdict.kind === "invalid" ? verdict.errors.map(({ path }) => path) : [];
+}
 
 const update = (kind: "Workflow" | "Action", oldObject: KubeObject, object: KubeObject) =>
   paths({ operation: "UPDATE", kind, oldObject, object });
@@ -56,60 +53,50 @@ test("the same holds for an Action", async () => {
   expect(await update("Action", action("true"), action("echo"))).toEqual([]);
 });
 
-const lists = (spec: Partial<Runtime["spec"]>): Lookups => ({
-  ...nothing,
-  runtime: async (namespace, name) => ({
-    metadata: { name, namespace },
-    spec: { template: { spec: { containers: [{ name: "runtime", image: "debian" }] } }, ...spec },
-  }),
+test("what a WorkflowRun refers to is looked up once its own text is right", async () => {
+  const run = (spec: WorkflowRun["spec"]): WorkflowRun => ({ metadata: { name: "r", namespace: "n" }, spec });
+  const missing = { ...deps, lookups: lookups({ workflow: async () => undefined }) };
+  const create = (spec: WorkflowRun["spec"]) =>
+    review({ operation: "CREATE", kind: "WorkflowRun", namespace: "n", object: run(spec) }, missing);
+  expect(await create({ workflowRef: { name: "ci" } })).toMatchObject({
+    kind: "invalid",
+    errors: [{ path: "spec.workflowRef.name" }],
+  });
+  expect(await create({ jobs: { a: job(["missing"]) } })).toMatchObject({
+    kind: "invalid",
+    errors: [{ path: "spec.jobs.a.needs[0]" }],
+  });
+  expect(await create({ jobs: { a: job() } })).toEqual({ kind: "admitted", warnings: [] });
 });
-const fromSecret: RunSpec["env"] = [
-  { name: "A", value: "1" },
-  { name: "B", valueFrom: { secretKeyRef: { name: "db", key: "password", optional: true } } },
-];
 
-const artifact: ArtifactRef = {
-  name: "a",
-  driver: "Filesystem",
-  type: "File",
-  location: { filesystem: { path: "runs/u/artifacts/a", volumeClaimName: "one" } },
-  sizeBytes: 1,
-  digest: `sha256:${"0".repeat(64)}`,
-};
+test("a change of a WorkflowRun looks nothing up: what it refers to is frozen", async () => {
+  const run = (spec: object): WorkflowRun => ({
+    metadata: { name: "r", namespace: "n" },
+    spec: { workflowRef: { name: "gone" }, ...spec },
+  });
+  expect(
+    await paths({
+      operation: "UPDATE",
+      kind: "WorkflowRun",
+      oldObject: run({}),
+      object: run({ ttlSecondsAfterFinished: 5 }),
+    }),
+  ).toEqual([]);
+});
 
-const references: Record<string, { spec: Partial<RunSpec>; lookups: Lookups; refused: string[] }> = {
-  "a Secret that the Runtime lists": { spec: { env: fromSecret }, lookups: lists({ secrets: ["db"] }), refused: [] },
-  "a Secret that it does not list, even an optional one": {
-    spec: { env: fromSecret },
-    lookups: lists({ secrets: ["other"], configMaps: ["db"] }),
-    refused: ["spec.env[1].valueFrom.secretKeyRef.name"],
-  },
-  "a ConfigMap that it does not list": {
-    spec: { env: [{ name: "A", valueFrom: { configMapKeyRef: { name: "c", key: "k" } } }] },
-    lookups: lists({ secrets: ["c"] }),
-    refused: ["spec.env[0].valueFrom.configMapKeyRef.name"],
-  },
-  "credentials that it does not list": {
-    spec: { source: { repoURL: "https://example.com/a", credentialsSecretName: "git" } },
-    lookups: lists({}),
-    refused: ["spec.source.credentialsSecretName"],
-  },
-  "an artifact of another store": {
-    spec: { artifactInputs: [{ ref: artifact, path: "a" }] },
-    lookups: lists({ artifactStore: { driver: "Filesystem", filesystem: { volumeClaimName: "two" } } }),
-    refused: ["spec.artifactInputs[0].ref"],
-  },
-  "an artifact of its store": {
-    spec: { artifactInputs: [{ ref: artifact, path: "a" }] },
-    lookups: lists({ artifactStore: { driver: "Filesystem", filesystem: { volumeClaimName: "one" } } }),
-    refused: [],
-  },
-  "a Runtime that is not there yet": { spec: { env: fromSecret }, lookups: nothing, refused: [] },
-};
-
-test.each(Object.entries(references))("a Run may refer to what its Runtime has: %s", async (_, one) => {
-  const spec = { runtime: "bash", source: { inline: "true" }, ...one.spec };
-  const object: Run = { metadata: { name: "r", namespace: "n" }, spec };
-  const errors = await review({ operation: "CREATE", kind: "Run", namespace: "n", object }, one.lookups);
-  expect(errors.map(({ path }) => path)).toEqual(one.refused);
+test("only the creation of a Run in a workspace is a matter of permission", async () => {
+  const run = (change: Partial<Run> = {}): Run => ({
+    metadata: { name: "r", namespace: "n" },
+    spec: { runtime: "bash", source: { inline: "true" } },
+    ...change,
+  });
+  const inWorkspace = run({ spec: { ...run().spec, workspace: { name: "w" } } });
+  // Nothing may be looked up, or these would throw.
+  const ask = (change: Omit<Review, "namespace" | "kind">) => review({ namespace: "n", kind: "Run", ...change }, deps);
+  expect(await ask({ operation: "CREATE", object: run() })).toMatchObject({ kind: "admitted" });
+  const touched = { ...inWorkspace, metadata: { ...inWorkspace.metadata, labels: { a: "b" }, ownerReferences: [] } };
+  expect(await ask({ operation: "UPDATE", oldObject: inWorkspace, object: touched })).toMatchObject({
+    kind: "admitted",
+  });
+  expect(await ask({ operation: "CREATE", object: inWorkspace })).toMatchObject({ kind: "undecided" });
 });

@@ -1,16 +1,19 @@
 import { type Kind, kinds } from "#api/crd/kinds.ts";
 import type { FieldError } from "#api/field-error.ts";
 import { jsonEqual } from "#api/json.ts";
-import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
 import type { Run } from "#api/kinds/run.ts";
-import type { Runtime } from "#api/kinds/runtime.ts";
 import type { Action, Workflow } from "#api/kinds/workflow.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import type { KubeObject } from "#api/meta.ts";
 import { validateCreate, validateUpdate } from "#api/validation/index.ts";
 import { compileAction, workflowErrors } from "#workflows/compile-workflow.ts";
+import { usageWarnings } from "./live-templates.ts";
+import type { Lookups } from "./lookups.ts";
+import type { Requester } from "./requester.ts";
 import { runtimeErrors } from "./run-runtime.ts";
+import { admitted, type Verdict, verdictOf } from "./verdict.ts";
 import { workflowRunErrors } from "./workflow-run.ts";
+import { judgeUse } from "./workspace-permission.ts";
 
 /** A request to write an object of ours, after its schema was checked. */
 export interface Review {
@@ -20,35 +23,62 @@ export interface Review {
   readonly object: KubeObject;
   /** Present for UPDATE. */
   readonly oldObject?: KubeObject;
+  /** Absent when the request does not say who asks. */
+  readonly requester?: Requester;
 }
 
-/** What the rules look up; always live, since a cache may be behind the very object that is asked for. */
-export interface Lookups {
-  workspace(namespace: string, name: string): Promise<PersistentWorkspace | undefined>;
-  runtime(namespace: string, name: string): Promise<Runtime | undefined>;
-  workflow(namespace: string, name: string): Promise<Workflow | undefined>;
-  action(namespace: string, name: string): Promise<Action | undefined>;
+/** What a decision needs beside the request. */
+export interface ReviewDeps {
+  readonly lookups: Lookups;
+  /** User name of the controller, whose child Runs use the workspaces of their jobs without a review. */
+  readonly controller: string;
 }
 
 /** Whether that is one of our kinds, whose objects {@link review} can judge. */
 export const isOwnKind = (kind: string): kind is Kind => Object.hasOwn(kinds, kind);
 
-/** Everything that speaks against the request; empty when it is admitted. */
-export async function review(request: Review, lookups: Lookups): Promise<readonly FieldError[]> {
+/** Judges a request. What is wrong with the object itself comes first: then nothing has to be looked up. */
+export async function review(request: Review, deps: ReviewDeps): Promise<Verdict> {
   const { operation, kind, object, oldObject } = request;
   if (operation === "UPDATE") {
-    if (oldObject === undefined) return [];
-    return [...validateUpdate(kind, oldObject, object), ...newCompileErrors(kind, oldObject, object)];
+    if (oldObject === undefined) return admitted;
+    const errors = [...validateUpdate(kind, oldObject, object), ...newCompileErrors(kind, oldObject, object)];
+    return errors.length > 0 ? verdictOf(errors) : withReferences(request, deps.lookups);
   }
   const errors = validateCreate(kind, object);
   // What is refused by name already would only be refused again, in other words, by the compiler.
-  if (errors.length > 0) return errors;
-  return [
-    ...compileErrors(kind, object),
-    ...(kind === "WorkflowRun" ? await workflowRunErrors(object as WorkflowRun, request.namespace, lookups) : []),
-    ...(await workspaceErrors(request, lookups)),
-    ...(kind === "Run" ? await runtimeErrors(object as Run, request.namespace, lookups) : []),
-  ];
+  if (errors.length === 0) errors.push(...compileErrors(kind, object));
+  if (errors.length > 0) return verdictOf(errors);
+  if (kind !== "Run") return withReferences(request, deps.lookups);
+  return judgeRun(request.namespace, object as Run, request.requester, deps);
+}
+
+/** Both questions at once: each has its time, and the API server waits for the slower one only. */
+async function judgeRun(
+  namespace: string,
+  run: Run,
+  requester: Requester | undefined,
+  { lookups, controller }: ReviewDeps,
+): Promise<Verdict> {
+  const [use, errors] = await Promise.all([
+    run.spec.workspace === undefined ? admitted : judgeUse({ namespace, run, requester }, lookups, controller),
+    runtimeErrors(run, namespace, lookups),
+  ]);
+  if (use.kind === "admitted") return verdictOf(errors);
+  return use.kind === "invalid" ? verdictOf([...use.errors, ...errors]) : use;
+}
+
+/** What is referred to: a WorkflowRun needs it now, a template some time. */
+async function withReferences(request: Review, lookups: Lookups): Promise<Verdict> {
+  const { operation, kind, namespace, object, oldObject } = request;
+  if (kind === "Workflow") {
+    const { spec } = object as Workflow;
+    if (oldObject !== undefined && jsonEqual((oldObject as Workflow).spec, spec)) return admitted;
+    return verdictOf([], await usageWarnings(spec, namespace, lookups));
+  }
+  // What a WorkflowRun refers to cannot change, and is frozen.
+  if (kind !== "WorkflowRun" || operation === "UPDATE") return admitted;
+  return verdictOf(await workflowRunErrors(object as WorkflowRun, namespace, lookups));
 }
 
 /** What a change of a template makes wrong; what was wrong before is not held against it. */
@@ -65,6 +95,10 @@ function compileErrors(kind: Kind, object: KubeObject): readonly FieldError[] {
   switch (kind) {
     case "Workflow":
       return workflowErrors((object as Workflow).spec);
+    case "WorkflowRun": {
+      const { jobs } = (object as WorkflowRun).spec;
+      return jobs === undefined ? [] : workflowErrors({ jobs });
+    }
     case "Action":
       return errorsOf(compileAction((object as Action).spec));
     default:
@@ -74,22 +108,3 @@ function compileErrors(kind: Kind, object: KubeObject): readonly FieldError[] {
 
 const errorsOf = (compiled: { ok: true } | { ok: false; errors: readonly FieldError[] }) =>
   compiled.ok ? [] : compiled.errors;
-
-/** A workspace must be there before the Run that refers to it, and belong to the same Runtime. */
-async function workspaceErrors({ kind, namespace, object }: Review, lookups: Lookups): Promise<FieldError[]> {
-  const { spec } = object as Run;
-  if (kind !== "Run" || spec.workspace === undefined) return [];
-  const { name } = spec.workspace;
-  const workspace = await lookups.workspace(namespace, name);
-  const refuse = (message: string, advice: string): FieldError[] => [
-    { path: "spec.workspace.name", message, advice, type: "FieldValueInvalid" },
-  ];
-  if (workspace === undefined) {
-    return refuse(`there is no PersistentWorkspace ${name} in namespace ${namespace}`, "Create it before the Run.");
-  }
-  if (workspace.spec.runtime !== spec.runtime) {
-    const message = `workspace ${name} belongs to Runtime ${workspace.spec.runtime}, the Run asks for ${spec.runtime}`;
-    return refuse(message, "Use the Runtime of the workspace, or another workspace.");
-  }
-  return [];
-}

@@ -3,7 +3,7 @@ import type { Run } from "#api/kinds/run.ts";
 import type { RuntimeSpec } from "#api/kinds/runtime.ts";
 import { isListed, listedIn, referencesOf } from "#api/references.ts";
 import { unreadable } from "#workflows/artifacts.ts";
-import type { Lookups } from "./review.ts";
+import type { Lookups } from "./lookups.ts";
 
 /** What a Run asks for and its Runtime does not have. A Runtime that is not there yet is nobody's fault: its agents look again. */
 export async function runtimeErrors(run: Run, namespace: string, lookups: Lookups): Promise<FieldError[]> {

@@ -2,18 +2,26 @@ import { expect, test } from "vitest";
 import { parse } from "yaml";
 import type { Action, Workflow } from "#api/kinds/workflow.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
+import { usageWarnings } from "./live-templates.ts";
 import { workflowRunErrors } from "./workflow-run.ts";
 
 const release: Workflow["spec"] = parse(`
 inputs: {version: {required: true}, count: {type: number, default: 1}, dry: {type: boolean}, level: {type: choice, options: [low, high]}}
 jobs: {a: {runs-on: b, steps: [{name: s, run: x}]}}`);
+const workflows: Readonly<Record<string, Workflow["spec"]>> = {
+  release,
+  broken: parse("{jobs: {a: {runs-on: b, needs: [b], steps: [{name: s, run: x}]}}}"),
+  unready: parse("{jobs: {a: {runs-on: b, steps: [{name: s, uses: later}]}}}"),
+  circle: parse("{jobs: {a: {uses: circle}}}"),
+};
 const lint: Action["spec"] = parse("{inputs: {level: {required: true}}, steps: [{name: s, run: x}]}");
 
 const asked: string[] = [];
 const lookups = {
   async workflow(namespace: string, name: string): Promise<Workflow | undefined> {
     asked.push(`${namespace}/${name}`);
-    return name === "release" ? { metadata: { name }, spec: release } : undefined;
+    const spec = workflows[name];
+    return spec && { metadata: { name }, spec };
   },
   async action(_: string, name: string): Promise<Action | undefined> {
     return name === "lint" ? { metadata: { name }, spec: lint } : undefined;
@@ -51,14 +59,40 @@ const cases: Record<string, { spec: string; want: RegExp[] }> = {
       /^spec\.inputs\.level: "middle" is none of the options$/,
     ],
   },
-  "a Workflow that is not there yet": { spec: "{workflowRef: {name: later}, inputs: {any: thing}}", want: [] },
+  "a Workflow that is not there": {
+    spec: "{workflowRef: {name: later}, inputs: {any: thing}}",
+    want: [/^spec\.workflowRef\.name: there is no Workflow later in namespace n$/],
+  },
+  "a Workflow that does not compile": {
+    spec: "{workflowRef: {name: broken}}",
+    want: [
+      /^spec\.workflowRef\.name: Workflow broken does not compile: spec\.jobs\.a\.needs\[0\]: there is no job "b"/,
+    ],
+  },
+  "a Workflow that uses an Action that is not there": {
+    spec: "{workflowRef: {name: unready}}",
+    want: [
+      /^spec\.workflowRef\.name: Workflow unready does not compile: spec\.jobs\.a\.steps\[0\]\.uses: there is no Action "later"/,
+    ],
+  },
+  "an artifact of a job that is no need": {
+    spec: "{jobs: {a: {runs-on: b, steps: [{name: s, run: x}]}, b: {runs-on: b, steps: [{name: s, run: x, artifacts: [{from: jobs.a.artifacts.x, path: x}]}]}}}",
+    want: [/^spec\.jobs\.b\.steps\[0\]\.artifacts\[0\]\.from: job "a" is not a direct need of "b"$/],
+  },
   "jobs of its own with an Action that wants an input": {
     spec: "{jobs: {a: {runs-on: b, steps: [{name: s, uses: lint}]}}}",
     want: [/^spec\.jobs\.a\.steps\[0\]\.with\.level: Action "lint" must get input "level"$/],
   },
-  "jobs of its own with an Action that is not there yet": {
-    spec: "{jobs: {a: {runs-on: b, steps: [{name: s, uses: later, with: {any: thing}}, {name: t, run: 'echo ${{ steps.s.outputs.any }}'}]}}}",
-    want: [],
+  "jobs of its own with an Action and a Workflow that are not there": {
+    spec: "{jobs: {a: {runs-on: b, steps: [{name: s, uses: later, with: {any: thing}}]}, b: {uses: gone}}}",
+    want: [
+      /^spec\.jobs\.a\.steps\[0\]\.uses: there is no Action "later"$/,
+      /^spec\.jobs\.b\.uses: there is no Workflow "gone"$/,
+    ],
+  },
+  "a Workflow that uses itself": {
+    spec: "{jobs: {a: {uses: circle}}}",
+    want: [/^spec\.jobs\.a\.uses: .*circle -> circle/],
   },
   "jobs of its own that do not compile": {
     spec: "{jobs: {a: {runs-on: b, needs: [x], steps: [{name: s, run: x}]}}}",
@@ -77,4 +111,15 @@ test("the run of a job that is a Workflow is not compared with the live one", as
   ];
   expect(await errorsOf(run("{workflowRef: {name: release}, inputs: {old: x}}", { ownerReferences }))).toEqual([]);
   expect(asked).toEqual([]);
+});
+
+test("what a Workflow uses may come after it: what is missing is a warning", async () => {
+  const spec = parse(
+    "{jobs: {a: {runs-on: b, steps: [{name: s, uses: later}]}, b: {uses: gone}, c: {uses: release, with: {version: v1}}}}",
+  );
+  expect(await usageWarnings(spec, "n", lookups)).toEqual([
+    'spec.jobs.a.steps[0].uses: there is no Action "later"',
+    'spec.jobs.b.uses: there is no Workflow "gone"',
+  ]);
+  expect(await usageWarnings(release, "n", lookups)).toEqual([]);
 });

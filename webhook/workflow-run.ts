@@ -1,38 +1,41 @@
 import type { FieldError } from "#api/field-error.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
-import { workflowRuns } from "#api/resources.ts";
-import { collectTemplates, templatesOf } from "#workflows/collect-templates.ts";
-import { workflowErrors } from "#workflows/compile-workflow.ts";
-import { compileInputs, inputValues } from "#workflows/inputs.ts";
-import type { Lookups } from "./review.ts";
+import { invalid } from "#api/validation/rule.ts";
+import { formatErrors } from "#workflows/field-error.ts";
+import { inputValues } from "#workflows/inputs.ts";
+import { compileLive } from "./live-templates.ts";
+import type { Lookups } from "./lookups.ts";
+import { controllingWorkflowRun } from "./ownership.ts";
 
 /**
- * What is wrong with a new WorkflowRun: its own jobs with what they use, or the inputs for its Workflow. What is not there (yet) is left to
- * the controller.
+ * What is wrong with what a new WorkflowRun refers to. It has to be there and to fit now, because it is frozen at once: what is missing
+ * fails the run for good, whereas a refused object can be applied again.
  */
 export async function workflowRunErrors(
-  { metadata, spec }: WorkflowRun,
+  run: WorkflowRun,
   namespace: string,
   lookups: Pick<Lookups, "workflow" | "action">,
 ): Promise<readonly FieldError[]> {
   // A job that is a Workflow takes it from the snapshot of the run at the top; the live one may be another by now.
-  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
-  if (owner?.kind === workflowRuns.kind) return [];
-  const { jobs, workflowRef, inputs = {} } = spec;
+  if (controllingWorkflowRun(run) !== undefined) return [];
+  const { jobs, workflowRef, inputs = {} } = run.spec;
   if (jobs !== undefined) {
-    const finder = {
-      workflow: (name: string) => lookups.workflow(namespace, name),
-      action: (name: string) => lookups.action(namespace, name),
-    };
-    const used = await collectTemplates(jobs, finder, "spec.jobs");
-    return used.ok ? workflowErrors({ jobs }, { path: "spec", templates: templatesOf(used) }) : used.errors;
+    const compiled = await compileLive({ jobs }, namespace, lookups);
+    return compiled.ok ? [] : compiled.errors;
   }
   const name = workflowRef?.name ?? "";
+  const path = "spec.workflowRef.name";
   const workflow = await lookups.workflow(namespace, name);
-  if (workflow === undefined) return [];
-  const declared = compileInputs(workflow.spec.inputs, "spec.inputs");
-  // Its condition Valid says what is wrong with a Workflow.
-  if (declared.errors.length > 0) return [];
-  const values = inputValues(declared.inputs, inputs, `Workflow "${name}"`, "spec.inputs");
+  if (workflow === undefined) {
+    return [
+      invalid(path, `there is no Workflow ${name} in namespace ${namespace}`, "Create it before the WorkflowRun."),
+    ];
+  }
+  const compiled = await compileLive(workflow.spec, namespace, lookups);
+  if (!compiled.ok) {
+    const message = `Workflow ${name} does not compile: ${formatErrors(compiled.errors, 3)}`;
+    return [invalid(path, message, "Correct the Workflow, or what it uses.")];
+  }
+  const values = inputValues(compiled.plan.inputs, inputs, `Workflow "${name}"`, "spec.inputs");
   return values.ok ? [] : values.errors;
 }

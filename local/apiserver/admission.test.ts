@@ -137,3 +137,28 @@ test("while a slow rule thinks about an update, another write makes it a conflic
   expect((await refusal(slow)).reason).toBe("Conflict");
   expect((await api.get(ref)).spec).toEqual({ size: 2 });
 });
+
+test("what cannot be decided at the moment is answered 503", async () => {
+  const { api } = watched(() => [{ code: 503, message: "nobody knows" }]);
+  const error = await refusal(api.create(widget("a")));
+  expect(error.status).toMatchObject({
+    code: 503,
+    reason: "ServiceUnavailable",
+    message: 'widgets.example.com "a" cannot be admitted now: nobody knows',
+  });
+});
+
+test("what a rule tells beside its permission is a warning of the answer, for creations and updates", async () => {
+  const { server } = watched(({ operation, warn }) => {
+    warn(`careful with ${operation}`);
+    return undefined;
+  });
+  const path = "/apis/example.com/v1/namespaces/default/widgets";
+  const body = { apiVersion: "example.com/v1", kind: "Widget", metadata: { name: "a" } };
+  const created = await server.execute({ method: "POST", path, body });
+  expect(created.warnings).toEqual(["careful with CREATE"]);
+  const patch = { metadata: { labels: { a: "b" } } };
+  const contentType = "application/merge-patch+json";
+  const patched = await server.execute({ method: "PATCH", path: `${path}/a`, body: patch, contentType });
+  expect(patched.warnings).toEqual(["careful with UPDATE"]);
+});

@@ -1,4 +1,4 @@
-import { forbiddenRequest, invalidObject } from "./errors.ts";
+import { forbiddenRequest, invalidObject, unavailable } from "./errors.ts";
 import { type FieldError, forbidden, invalid } from "./field-errors.ts";
 import type { Kind, ReadonlyDraft, StoredObject, UserInfo } from "./types.ts";
 
@@ -16,6 +16,8 @@ export interface AdmissionRequest {
   /** Undefined for CREATE. */
   readonly oldObject: StoredObject | undefined;
   readonly userInfo: UserInfo | undefined;
+  /** Tells the requester something all the same; one line. */
+  warn(text: string): void;
 }
 
 /** Why a request is refused. */
@@ -26,8 +28,8 @@ export interface Violation {
   readonly field?: string;
   /** What stands in the field, for the message. */
   readonly value?: unknown;
-  /** 422 (default) for a bad object, 403 for a request that this user may not make. */
-  readonly code?: 403 | 422;
+  /** 422 (default) for a bad object, 403 for a request that this user may not make, 503 when that is not known at the moment. */
+  readonly code?: 403 | 422 | 503;
 }
 
 /** Runs after schema validation on every write; undefined or an empty list admits the request. */
@@ -38,7 +40,7 @@ export type AdmissionRule = (
 /**
  * Asks all rules. Synchronous as long as they are: then nothing can change between the decision and the write.
  *
- * @throws StatusError 403 or 422 with every violation of the first rule that has any.
+ * @throws StatusError 403, 422 or 503 with every violation of the first rule that has any.
  */
 export function admit(rules: readonly AdmissionRule[], kind: Kind, request: AdmissionRequest): void | Promise<void> {
   for (let i = 0; i < rules.length; i++) {
@@ -60,8 +62,14 @@ async function admitLater(
 
 function refuse(violations: readonly Violation[] | undefined, kind: Kind, name: string): void {
   if (violations === undefined || violations.length === 0) return;
-  const denied = violations.filter((violation) => violation.code === 403);
-  if (denied.length > 0) throw forbiddenRequest(kind, name, denied.map((violation) => violation.message).join("; "));
+  const said = (code: Violation["code"]) => {
+    const texts = violations.filter((violation) => violation.code === code).map(({ message }) => message);
+    return texts.length === 0 ? undefined : texts.join("; ");
+  };
+  const denied = said(403);
+  if (denied !== undefined) throw forbiddenRequest(kind, name, denied);
+  const unknown = said(503);
+  if (unknown !== undefined) throw unavailable(kind, name, unknown);
   throw invalidObject(kind, name, violations.map(toFieldError));
 }
 

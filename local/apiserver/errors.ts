@@ -125,6 +125,18 @@ export function forbiddenRequest(
   );
 }
 
+/** Whether the request is allowed cannot be told at the moment. */
+export function unavailable(kind: Named, name: string, why: string): StatusError {
+  return new StatusError(
+    failure(
+      503,
+      "ServiceUnavailable",
+      `${kind.resource} "${name}" cannot be admitted now: ${why}`,
+      details(kind, name, "plural"),
+    ),
+  );
+}
+
 /** The namespace goes and takes nothing new. */
 export function namespaceTerminating(kind: Named, name: string, namespace: string): StatusError {
   return forbiddenRequest(

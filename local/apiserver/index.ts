@@ -2,7 +2,7 @@
  * The embedded API server: Kubernetes' rules for our kinds and the few built-in ones that we use, in this process.
  *
  * Where it differs from Kubernetes 1.34 on purpose:
- * - no RBAC, no managedFields and no server-side apply; access reviews are answered "allowed";
+ * - no RBAC (everybody who gets in may do everything), no managedFields and no server-side apply; access reviews are answered "allowed";
  * - built-in kinds have no schema: unknown members of their specs are kept, also under `fieldValidation=Strict`;
  * - strategic merge patch is refused (415);
  * - integers in rules are exact up to 2^53 and an error beyond, rules have no cost limit, and functions outside the

@@ -37,7 +37,7 @@ export async function create(context: Context, request: VerbRequest): Promise<An
   refuseInvalid(target, name, [...validateMetadata(kind, draft), ...kind.validate(draft, undefined, undefined)]);
   kind.complete?.(draft);
 
-  const pending = admitWrite(context, request, "CREATE", draft, undefined);
+  const pending = admitWrite(context, request, "CREATE", draft, undefined, warnings);
   if (pending !== undefined) {
     await pending;
     checkNamespace(context, kind, namespace, name);

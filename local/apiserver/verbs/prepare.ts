@@ -79,13 +79,17 @@ function changesNothing(draft: Draft, old: StoredObject): boolean {
   return equalJson({ ...draft.metadata, resourceVersion: "" }, { ...old.metadata, resourceVersion: "" });
 }
 
-/** Asks the admission rules about a write; stays synchronous while they are. */
+/**
+ * Asks the admission rules about a write; stays synchronous while they are.
+ * @param warnings gets what they have to tell
+ */
 export function admitWrite(
   context: Context,
   request: Pick<VerbRequest, "target" | "user">,
   operation: "CREATE" | "UPDATE" | "DELETE",
   object: ReadonlyDraft | undefined,
   oldObject: StoredObject | undefined,
+  warnings: string[] = [],
 ): void | Promise<void> {
   if (context.admission.length === 0) return undefined;
   const { kind, namespace, subresource } = request.target;
@@ -100,5 +104,6 @@ export function admitWrite(
     object,
     oldObject,
     userInfo: request.user,
+    warn: (text) => void warnings.push(text),
   });
 }

@@ -71,10 +71,11 @@ export async function mutate(
   const dryRun = isDryRun(request.query, "UpdateOptions");
   for (let attempt = 1; ; attempt++) {
     const old = find(context, target);
-    const { draft, warnings } = compute(old);
+    const { draft, warnings: unknown } = compute(old);
+    const warnings = [...unknown];
     checkVersion(target, draft, old);
     const next = prepareUpdate(target, draft, old);
-    const pending = admitWrite(context, request, "UPDATE", next, old);
+    const pending = admitWrite(context, request, "UPDATE", next, old, warnings);
     if (pending !== undefined) {
       await pending;
       if (find(context, target) !== old) {

@@ -47,9 +47,9 @@ export class Person {
     try {
       await deed();
     } catch (error) {
-      // A workspace that has just gone is refused by admission (422), and that is right.
+      // A workspace or a Workflow that has just gone is refused by admission (422), and that is right.
       const refused =
-        error instanceof StatusError && error.code === 422 && error.message.includes("spec.workspace.name");
+        error instanceof StatusError && error.code === 422 && /spec\.(workspace|workflowRef)\.name/.test(error.message);
       if (refused || isNotFound(error) || isConflict(error)) return;
       this.world.report("what people ask for is accepted", what, String(error));
     }

@@ -1,0 +1,87 @@
+import type { Run } from "#api/kinds/run.ts";
+import { invalid } from "#api/validation/rule.ts";
+import { useOfWorkspace } from "./access-review.ts";
+import type { Lookups } from "./lookups.ts";
+import { controllingWorkflowRun, missingProof } from "./ownership.ts";
+import type { Requester } from "./requester.ts";
+import { admitted, type Verdict } from "./verdict.ts";
+
+/** A Run that is to be created in a workspace, and who creates it. */
+export interface UseOfWorkspace {
+  readonly namespace: string;
+  readonly run: Run;
+  /** Undefined when the request does not say who asks. */
+  readonly requester: Requester | undefined;
+}
+
+/**
+ * Whether a new Run may refer to its workspace. Only admission knows who asks; scheduler and agents trust this decision.
+ *
+ * P1  nobody is said to ask                             -> undecided
+ * P2  no such workspace                                 -> invalid
+ * P3  the workspace belongs to another Runtime          -> invalid
+ * P4  the controller, Run and workspace of one live job -> admitted without a review
+ * P5  the controller, anything else                     -> forbidden without a review
+ * P6  everybody else with the right `use`               -> admitted
+ * P7  everybody else                                    -> forbidden
+ * P8  no answer, or none that can be read               -> undecided
+ *
+ * The phase of the workspace is no matter of permission: a Run in one that is Pending, Lost or Released is admitted and waits.
+ * Neither are later changes of labels and owner references: they are looked at here and never again, and spec.workspace is immutable.
+ *
+ * @param controller user name of the controller, the one identity that P4 and P5 are about
+ */
+export async function judgeUse(use: UseOfWorkspace, lookups: Lookups, controller: string): Promise<Verdict> {
+  const { requester } = use;
+  if (requester === undefined) return undecided("the request does not say who asks");
+  try {
+    return await decide({ ...use, requester }, lookups, controller);
+  } catch (error) {
+    // Whatever went wrong: a permission that was not given is none.
+    return undecided(error instanceof Error ? error.message : String(error));
+  }
+}
+
+async function decide(
+  { namespace, run, requester }: UseOfWorkspace & { readonly requester: Requester },
+  lookups: Lookups,
+  controller: string,
+): Promise<Verdict> {
+  const name = run.spec.workspace?.name ?? "";
+  const isController = requester.username === controller;
+  const owner = isController ? controllingWorkflowRun(run)?.name : undefined;
+  const [workspace, workflowRun] = await Promise.all([
+    lookups.workspace(namespace, name),
+    owner === undefined ? undefined : lookups.workflowRun(namespace, owner),
+  ]);
+  if (workspace === undefined) {
+    return wrong(`there is no PersistentWorkspace ${name} in namespace ${namespace}`, "Create it before the Run.");
+  }
+  if (workspace.spec.runtime !== run.spec.runtime) {
+    const message = `workspace ${name} belongs to Runtime ${workspace.spec.runtime}, the Run asks for ${run.spec.runtime}`;
+    return wrong(message, "Use the Runtime of the workspace, or another workspace.");
+  }
+  if (isController) {
+    const missing = missingProof(run, workspace, workflowRun);
+    return missing === undefined ? admitted : refused(requester, namespace, name, missing);
+  }
+  const access = await lookups.mayUse(requester, namespace, name);
+  return access.allowed ? admitted : refused(requester, namespace, name, access.why);
+}
+
+function refused({ username }: Requester, namespace: string, name: string, why: string): Verdict {
+  const { verb, resource, subresource } = useOfWorkspace;
+  const right = `the verb "${verb}" on ${resource}/${subresource}`;
+  const message = `user "${username}" may not use PersistentWorkspace ${name} in namespace ${namespace}; it takes ${right}`;
+  return { kind: "forbidden", message: why === "" ? message : `${message}: ${why}` };
+}
+
+const undecided = (why: string): Verdict => ({
+  kind: "undecided",
+  message: `it could not be found out whether the workspace may be used: ${why}`,
+});
+
+const wrong = (message: string, advice: string): Verdict => ({
+  kind: "invalid",
+  errors: [invalid("spec.workspace.name", message, advice)],
+});
