@@ -40,7 +40,9 @@ const endings: Record<string, Ending> = {
   },
   "private-repository": { prints: ["built from a private repository"] },
   "fan-out": { prints: ["The sums are 20 and 25"] },
+  priority: { prints: ["first", "second", "third"] },
   "workspace-shared": { prints: ["written by writer"] },
+  "workspace-permissions": { prints: ["1"] },
   "data-sharing": {
     prints: ["artifact verified"],
     status: { "ci-data-sharing-demo": { jobs: { build: { artifacts: { "dist.tgz": {} } } } } },
