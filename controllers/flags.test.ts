@@ -19,6 +19,7 @@ test("what is not said has a default", () => {
     },
     workspaceTtlSeconds: 3600,
     actionTtlSeconds: 86_400,
+    deprecatedFields: "honour",
   });
 });
 
@@ -31,8 +32,9 @@ test("everything can be said", () => {
     "--workspace-ttl=90s",
     "--artifact-sweep-interval=10m",
     "--action-ttl=2h",
+    "--deprecated-spec-fields=ignore",
   ];
-  const { pool, workspaceTtlSeconds, actionTtlSeconds } = parseFlags(args, env);
+  const { pool, workspaceTtlSeconds, actionTtlSeconds, deprecatedFields } = parseFlags(args, env);
   expect(pool.sweepIntervalMs).toBe(600_000);
   expect(pool.cluster).toEqual({
     imagePullPolicy: "Never",
@@ -42,6 +44,7 @@ test("everything can be said", () => {
   });
   expect(workspaceTtlSeconds).toBe(90);
   expect(actionTtlSeconds).toBe(7200);
+  expect(deprecatedFields).toBe("ignore");
 });
 
 test.each([

@@ -20,6 +20,8 @@ export interface ControllerFlags {
   };
   /** TTL that the workspace of a job gets when the job is over, in seconds. */
   readonly workspaceTtlSeconds: number;
+  /** Whether spec.shutdown, and changes of spec.suspend after the start, are obeyed. */
+  readonly deprecatedFields: "honour" | "ignore";
   /** How long a WorkflowAction is kept after it was answered, in seconds. */
   readonly actionTtlSeconds: number;
 }
@@ -44,6 +46,7 @@ export function parseFlags(
     "workspace-ttl",
     "artifact-sweep-interval",
     "action-ttl",
+    "deprecated-spec-fields",
   ] as const;
   const values = parseStrings(component, names, args);
   const pullPolicy = values["image-pull-policy"];
@@ -63,6 +66,10 @@ export function parseFlags(
       },
     },
     workspaceTtlSeconds: seconds("workspace-ttl", values["workspace-ttl"] ?? "1h"),
+    deprecatedFields: choiceFlag(component, "deprecated-spec-fields", values["deprecated-spec-fields"] ?? "honour", [
+      "honour",
+      "ignore",
+    ]),
     actionTtlSeconds: seconds("action-ttl", values["action-ttl"] ?? "24h"),
   };
 }

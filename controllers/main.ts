@@ -27,7 +27,7 @@ export async function main(args: readonly string[]): Promise<void> {
         { ...deps, tally },
         {
           pool: { ...flags.pool, clusterUid: system.metadata.uid ?? "" },
-          workflow: { workspaceTtlSeconds: flags.workspaceTtlSeconds },
+          workflow: { workspaceTtlSeconds: flags.workspaceTtlSeconds, deprecatedFields: flags.deprecatedFields },
           actions: { ttlSeconds: flags.actionTtlSeconds },
         },
       );

@@ -92,8 +92,12 @@ const shutdownReasons = { Stop: "Stopped", Terminate: "Terminated" } as const;
 export type Shutdown = keyof typeof shutdownReasons;
 
 /** Asked to end by somebody. What stands there already is not taken back: a run that is out of time stays that. */
-export function shutDown(fields: WorkflowRunFields, shutdown: Shutdown, message: string): WorkflowRunFields {
-  const marked = { ...fields, shutdown };
+export function shutDown(
+  fields: WorkflowRunFields,
+  shutdown: Shutdown,
+  { message, bySpec }: { message: string; bySpec?: true },
+): WorkflowRunFields {
+  const marked = { ...fields, shutdown, ...(bySpec && { observedSpecShutdown: shutdown }) };
   if (fields.reason === "TimedOut" && shutdown === "Stop") return marked;
   return stop(marked, { reason: shutdownReasons[shutdown], message });
 }
@@ -102,9 +106,28 @@ export function shutDown(fields: WorkflowRunFields, shutdown: Shutdown, message:
 export function shutDownNow(
   fields: WorkflowRunFields,
   shutdown: Shutdown,
-  { message, now }: { message: string; now: number },
+  { message, bySpec, now }: { message: string; bySpec?: true; now: number },
 ): WorkflowRunFields {
-  return fail({ ...fields, shutdown }, { reason: shutdownReasons[shutdown], message, now });
+  const marked = { ...fields, shutdown, ...(bySpec && { observedSpecShutdown: shutdown }) };
+  return fail(marked, { reason: shutdownReasons[shutdown], message, now });
+}
+
+/** Nothing new is started from now on. */
+export function suspend(fields: WorkflowRunFields, now: number): WorkflowRunFields {
+  const message = "what runs goes on, nothing new is started";
+  return set({ ...fields, suspended: true }, { type: "Suspended", status: "True", reason: "Suspended", message }, now);
+}
+
+export function resume(fields: WorkflowRunFields, now: number): WorkflowRunFields {
+  const { suspended: _, ...rest } = fields;
+  return set(rest, { type: "Suspended", status: "False", reason: "Resumed", message: "it goes on" }, now);
+}
+
+/** Notes that `spec.suspend` was looked at, and does what it says now. */
+export function followSpec(fields: WorkflowRunFields, wanted: boolean, now: number): WorkflowRunFields {
+  const noted = { ...fields, observedSpecSuspend: wanted };
+  if ((fields.suspended ?? false) === wanted) return noted;
+  return wanted ? suspend(noted, now) : resume(noted, now);
 }
 
 /** Writes down what was made of actions, before they are told. */

@@ -25,10 +25,18 @@ export type WorkflowRunEvent =
   | { type: "JOBS_ENDED"; now: number }
   /** It has taken longer than spec.timeout. */
   | { type: "TIME_OUT"; message: string; now: number }
-  /** Somebody wants it to end; jobs that clean up may still run. */
-  | { type: "STOP"; message: string; now: number }
+  /** Somebody wants it to end; jobs that clean up may still run. `bySpec`: asked for by spec.shutdown. */
+  | { type: "STOP"; message: string; bySpec?: true; now: number }
   /** Somebody wants it to end at once. */
-  | { type: "TERMINATE"; message: string; now: number }
+  | { type: "TERMINATE"; message: string; bySpec?: true; now: number }
+  /** Nothing new is to start. */
+  | { type: "SUSPEND"; now: number }
+  /** It is to go on. */
+  | { type: "RESUME"; now: number }
+  /** spec.suspend is true, and was not when it was last honoured. */
+  | { type: "SPEC_SUSPEND"; now: number }
+  /** spec.suspend is not true any more. */
+  | { type: "SPEC_RESUME"; now: number }
   /** What this pass made of WorkflowActions: to be stored together with the effects. */
   | { type: "RECORD_ACTIONS"; records: readonly AppliedAction[] }
   /** Recorded actions whose own status is written, or that are gone, as a live read has confirmed. */
@@ -67,6 +75,11 @@ export const workflowRunMachine = setup({
     aJobFailed: ({ context }) => sumOfJobs(Object.values(context.status.jobs ?? {})) === "Failed",
     aJobIsActive: ({ context }) => Object.values(context.status.jobs ?? {}).some(isActive),
     noJobIsActive: ({ context }) => !Object.values(context.status.jobs ?? {}).some(isActive),
+    isSuspended: ({ context }) => context.status.suspended === true,
+    isNotSuspended: ({ context }) => context.status.suspended !== true,
+    /** spec.suspend was not true when it was last honoured. */
+    specDidNotSuspend: ({ context }) => context.status.observedSpecSuspend !== true,
+    specSuspended: ({ context }) => context.status.observedSpecSuspend === true,
     notAskedToEnd: ({ context }) => context.status.shutdown === undefined,
     notTerminated: ({ context }) => context.status.shutdown !== "Terminate",
     /** One of these actions is recorded. */
@@ -91,12 +104,21 @@ export const workflowRunMachine = setup({
           description: "Templates are referenced: a copy is frozen first, the next pass starts from it.",
           meta: { writer: "controller" },
         },
-        START: {
-          target: "Running",
-          actions: assign(({ context, event }) => ({ status: moves.start(context.status, event) })),
-          description: "The graph is known: its jobs are listed, the time begins to count.",
-          meta: { writer: "controller" },
-        },
+        START: [
+          {
+            guard: "isSuspended",
+            target: "Suspended",
+            actions: assign(({ context, event }) => ({ status: moves.start(context.status, event) })),
+            description: "The graph is known: its jobs are listed, the time begins to count, and nothing starts.",
+            meta: { writer: "controller" },
+          },
+          {
+            target: "Running",
+            actions: assign(({ context, event }) => ({ status: moves.start(context.status, event) })),
+            description: "The graph is known: its jobs are listed, the time begins to count.",
+            meta: { writer: "controller" },
+          },
+        ],
         STOP: {
           target: "Failed",
           actions: assign(({ context, event }) => ({ status: moves.shutDownNow(context.status, "Stop", event) })),
@@ -108,6 +130,41 @@ export const workflowRunMachine = setup({
           actions: assign(({ context, event }) => ({ status: moves.shutDownNow(context.status, "Terminate", event) })),
           description: "It is terminated before it began.",
           meta: { writer: "controller", reason: "Terminated" },
+        },
+        SUSPEND: {
+          guard: "isNotSuspended",
+          actions: assign(({ context, event }) => ({ status: moves.suspend(context.status, event.now) })),
+          description: "It will begin suspended.",
+          meta: { writer: "controller", reason: "Suspended" },
+        },
+        RESUME: {
+          guard: "isSuspended",
+          actions: assign(({ context, event }) => ({ status: moves.resume(context.status, event.now) })),
+          description: "It will not begin suspended.",
+          meta: { writer: "controller", reason: "Resumed" },
+        },
+        SPEC_SUSPEND: {
+          guard: "specDidNotSuspend",
+          actions: assign(({ context, event }) => ({ status: moves.followSpec(context.status, true, event.now) })),
+          description: "It is to start suspended, as spec.suspend says.",
+          meta: { writer: "controller", reason: "Suspended" },
+        },
+        SPEC_RESUME: {
+          guard: "specSuspended",
+          actions: assign(({ context, event }) => ({ status: moves.followSpec(context.status, false, event.now) })),
+          description: "spec.suspend was taken away before it began.",
+          meta: { writer: "controller", reason: "Resumed" },
+        },
+        RECORD_ACTIONS: {
+          actions: assign(({ context, event }) => ({ status: moves.record(context.status, event.records) })),
+          description: "What was made of WorkflowActions is stored, before they are told.",
+          meta: { writer: "controller" },
+        },
+        FORGET_ACTIONS: {
+          guard: { type: "knowsAny", params: ({ event }) => event },
+          actions: assign(({ context, event }) => ({ status: moves.forgetActions(context.status, event.uids) })),
+          description: "Actions that were told, or are gone, need no record any more.",
+          meta: { writer: "controller" },
         },
         INVALID: {
           target: "Failed",
@@ -140,6 +197,25 @@ export const workflowRunMachine = setup({
           description: "Every job ended, not all of them well.",
           meta: { writer: "controller", reason: ["JobFailed", "WorkspaceLost", ...cannotStartReasons] },
         },
+        SUSPEND: {
+          target: "Suspended",
+          actions: assign(({ context, event }) => ({ status: moves.suspend(context.status, event.now) })),
+          description: "Nothing new is started; what runs goes on.",
+          meta: { writer: "controller", reason: "Suspended" },
+        },
+        SPEC_SUSPEND: {
+          guard: "specDidNotSuspend",
+          target: "Suspended",
+          actions: assign(({ context, event }) => ({ status: moves.followSpec(context.status, true, event.now) })),
+          description: "Nothing new is started, as spec.suspend says.",
+          meta: { writer: "controller", reason: "Suspended" },
+        },
+        SPEC_RESUME: {
+          guard: "specSuspended",
+          actions: assign(({ context, event }) => ({ status: moves.followSpec(context.status, false, event.now) })),
+          description: "spec.suspend was taken away; it was resumed before.",
+          meta: { writer: "controller" },
+        },
         TIME_OUT: [
           {
             guard: "aJobIsActive",
@@ -164,7 +240,7 @@ export const workflowRunMachine = setup({
             guard: "aJobIsActive",
             target: "Stopping",
             actions: assign(({ context, event }) => ({
-              status: moves.shutDown(context.status, "Stop", event.message),
+              status: moves.shutDown(context.status, "Stop", event),
             })),
             description: "It is stopped: jobs at work are asked to end, the others are skipped.",
             meta: { writer: "controller", reason: "Stopped" },
@@ -181,7 +257,119 @@ export const workflowRunMachine = setup({
             guard: "aJobIsActive",
             target: "Stopping",
             actions: assign(({ context, event }) => ({
-              status: moves.shutDown(context.status, "Terminate", event.message),
+              status: moves.shutDown(context.status, "Terminate", event),
+            })),
+            description: "It is terminated: jobs at work are asked to end, the others are skipped.",
+            meta: { writer: "controller", reason: "Terminated" },
+          },
+          {
+            target: "Failed",
+            actions: assign(({ context, event }) => ({
+              status: moves.shutDownNow(context.status, "Terminate", event),
+            })),
+            description: "It is terminated, and no job is at work.",
+            meta: { writer: "controller", reason: "Terminated" },
+          },
+        ],
+        RECORD_ACTIONS: {
+          actions: assign(({ context, event }) => ({ status: moves.record(context.status, event.records) })),
+          description: "What was made of WorkflowActions is stored, before they are told.",
+          meta: { writer: "controller" },
+        },
+        FORGET_ACTIONS: {
+          guard: { type: "knowsAny", params: ({ event }) => event },
+          actions: assign(({ context, event }) => ({ status: moves.forgetActions(context.status, event.uids) })),
+          description: "Actions that were told, or are gone, need no record any more.",
+          meta: { writer: "controller" },
+        },
+        WORKSPACE_WAITS: {
+          guard: { type: "waitIsNews", params: ({ event }) => event },
+          actions: assign(({ context, event }) => ({
+            status: moves.set(context.status, moves.workspaceWaits(event.message), event.now),
+          })),
+          description: "A running job waits for a place for its files.",
+          meta: { writer: "controller", reason: "WorkspaceCapacity" },
+        },
+        WORKSPACE_READY: {
+          guard: "waited",
+          actions: assign(({ context, event }) => ({
+            status: moves.set(context.status, moves.workspaceReady, event.now),
+          })),
+          description: "No running job waits for that any more.",
+          meta: { writer: "controller", reason: "WorkspaceAvailable" },
+        },
+      },
+    },
+    Suspended: {
+      description: "Jobs at work go on and nothing new is started; it ends when it was resumed, or is stopped.",
+      on: {
+        JOBS: {
+          guard: { type: "jobsChanged", params: ({ event }) => event },
+          actions: assign(({ context, event }) => ({ status: moves.setJobs(context.status, event.jobs) })),
+          description: "A job moved.",
+          meta: { writer: "controller" },
+        },
+        RESUME: {
+          target: "Running",
+          actions: assign(({ context, event }) => ({ status: moves.resume(context.status, event.now) })),
+          description: "It goes on.",
+          meta: { writer: "controller", reason: "Resumed" },
+        },
+        SPEC_SUSPEND: {
+          guard: "specDidNotSuspend",
+          actions: assign(({ context, event }) => ({ status: moves.followSpec(context.status, true, event.now) })),
+          description: "spec.suspend says so, too.",
+          meta: { writer: "controller" },
+        },
+        SPEC_RESUME: {
+          guard: "specSuspended",
+          target: "Running",
+          actions: assign(({ context, event }) => ({ status: moves.followSpec(context.status, false, event.now) })),
+          description: "It goes on, as spec.suspend says.",
+          meta: { writer: "controller", reason: "Resumed" },
+        },
+        TIME_OUT: [
+          {
+            guard: "aJobIsActive",
+            target: "Stopping",
+            actions: assign(({ context, event }) => ({
+              status: moves.stop(context.status, { ...event, reason: "TimedOut" }),
+            })),
+            description: "It took longer than spec.timeout: jobs at work are asked to end, the others are skipped.",
+            meta: { writer: "controller", reason: "TimedOut" },
+          },
+          {
+            target: "Failed",
+            actions: assign(({ context, event }) => ({
+              status: moves.fail(context.status, { ...event, reason: "TimedOut" }),
+            })),
+            description: "It took longer than spec.timeout, and no job is at work.",
+            meta: { writer: "controller", reason: "TimedOut" },
+          },
+        ],
+        STOP: [
+          {
+            guard: "aJobIsActive",
+            target: "Stopping",
+            actions: assign(({ context, event }) => ({
+              status: moves.shutDown(context.status, "Stop", event),
+            })),
+            description: "It is stopped: jobs at work are asked to end, the others are skipped.",
+            meta: { writer: "controller", reason: "Stopped" },
+          },
+          {
+            target: "Failed",
+            actions: assign(({ context, event }) => ({ status: moves.shutDownNow(context.status, "Stop", event) })),
+            description: "It is stopped, and no job is at work.",
+            meta: { writer: "controller", reason: "Stopped" },
+          },
+        ],
+        TERMINATE: [
+          {
+            guard: "aJobIsActive",
+            target: "Stopping",
+            actions: assign(({ context, event }) => ({
+              status: moves.shutDown(context.status, "Terminate", event),
             })),
             description: "It is terminated: jobs at work are asked to end, the others are skipped.",
             meta: { writer: "controller", reason: "Terminated" },
@@ -233,16 +421,40 @@ export const workflowRunMachine = setup({
           description: "A job moved.",
           meta: { writer: "controller" },
         },
+        SUSPEND: {
+          guard: "isNotSuspended",
+          actions: assign(({ context, event }) => ({ status: moves.suspend(context.status, event.now) })),
+          description: "It ends all the same; that it is suspended is noted.",
+          meta: { writer: "controller", reason: "Suspended" },
+        },
+        RESUME: {
+          guard: "isSuspended",
+          actions: assign(({ context, event }) => ({ status: moves.resume(context.status, event.now) })),
+          description: "The mark is taken away; it ends all the same.",
+          meta: { writer: "controller", reason: "Resumed" },
+        },
+        SPEC_SUSPEND: {
+          guard: "specDidNotSuspend",
+          actions: assign(({ context, event }) => ({ status: moves.followSpec(context.status, true, event.now) })),
+          description: "It ends all the same; spec.suspend is noted.",
+          meta: { writer: "controller", reason: "Suspended" },
+        },
+        SPEC_RESUME: {
+          guard: "specSuspended",
+          actions: assign(({ context, event }) => ({ status: moves.followSpec(context.status, false, event.now) })),
+          description: "It ends all the same; spec.suspend is noted.",
+          meta: { writer: "controller", reason: "Resumed" },
+        },
         STOP: {
           guard: "notAskedToEnd",
-          actions: assign(({ context, event }) => ({ status: moves.shutDown(context.status, "Stop", event.message) })),
+          actions: assign(({ context, event }) => ({ status: moves.shutDown(context.status, "Stop", event) })),
           description: "It is ending already, for lack of time: that it is to stop is noted.",
           meta: { writer: "controller" },
         },
         TERMINATE: {
           guard: "notTerminated",
           actions: assign(({ context, event }) => ({
-            status: moves.shutDown(context.status, "Terminate", event.message),
+            status: moves.shutDown(context.status, "Terminate", event),
           })),
           description: "It is ending already, and now at once.",
           meta: { writer: "controller", reason: "Terminated" },

@@ -56,7 +56,11 @@ export const WorkflowRunSpec = Type.Object(
     ttlSecondsAfterFinished: Type.Optional(
       Type.Integer({ description: "Deleted this long after its end; absent means kept.", minimum: 0, format: "int32" }),
     ),
-    suspend: Type.Optional(Type.Boolean({ description: "Start suspended." })),
+    suspend: Type.Optional(
+      Type.Boolean({
+        description: "Start suspended. To change it later is deprecated: create a WorkflowAction instead.",
+      }),
+    ),
     shutdown: Type.Optional(
       Enum(["Stop", "Terminate"], { description: "Deprecated: create a WorkflowAction instead." }),
     ),
@@ -176,6 +180,9 @@ export const WorkflowRunStatus = Type.Object(
     attempt: Type.Optional(Type.Integer({ description: "Rises by one with each Retry.", minimum: 1 })),
     shutdown: Type.Optional(Enum(["Stop", "Terminate"], { description: "How it was asked to end." })),
     observedSpecSuspend: Type.Optional(Type.Boolean({ description: "spec.suspend as last honoured." })),
+    observedSpecShutdown: Type.Optional(
+      Enum(["Stop", "Terminate"], { description: "spec.shutdown as last honoured." }),
+    ),
     appliedActions: Type.Optional(
       ListMap(
         Type.Object({

@@ -96,8 +96,6 @@ export const workflowRunEntries: readonly Unsupported[] = [
   ...entries("WorkflowRun", "spec", notYet, {
     inputs: "Write the values into the run texts of the Workflow.",
     parallelism: "Leave it out: all jobs that are ready run at once, as far as the Runtimes have room.",
-    suspend: "Create the WorkflowRun when it is meant to start.",
-    shutdown: "Delete the WorkflowRun to end it.",
   }),
   ...jobEntries("WorkflowRun"),
 ];

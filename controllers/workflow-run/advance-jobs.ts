@@ -29,6 +29,7 @@ interface Pass {
   readonly seen: Seen;
   readonly plan: WorkflowPlan;
   readonly ending: Ending | undefined;
+  readonly isSuspended: boolean;
   readonly now: number;
   /** All jobs as far as the pass has come. */
   readonly jobs: Record<string, JobStatus>;
@@ -56,6 +57,7 @@ export function advanceJobs(
     seen,
     plan,
     ending,
+    isSuspended: status.phase === "Suspended",
     now,
     jobs: { ...before },
     budget: new Budget(seen.run.status),
@@ -95,7 +97,7 @@ function advanceOne(pass: Pass, job: JobPlan, of: InstanceOf = { ending: pass.en
     ...contextOf(pass, job),
     ...(of.instance !== undefined && { instance: of.instance }),
   };
-  const hasPlace = pass.running < pass.limit && of.isFull !== true;
+  const hasPlace = !pass.isSuspended && pass.running < pass.limit && of.isFull !== true;
   const next =
     job.work.kind === "steps"
       ? advanceJob(pass, context, old, of.ending, hasPlace)
@@ -106,12 +108,13 @@ function advanceOne(pass: Pass, job: JobPlan, of: InstanceOf = { ending: pass.en
   return true;
 }
 
-const contextOf = ({ seen, plan, jobs, now }: Pass, job: JobPlan): JobContext => ({
+const contextOf = ({ seen, plan, jobs, isSuspended, now }: Pass, job: JobPlan): JobContext => ({
   seen,
   plan,
   job,
   jobs,
   values: runValues(seen.run, inputsOf(seen)),
+  isSuspended,
   now,
 });
 

@@ -160,8 +160,9 @@ function jobWith({ job }: Chain, place: StepPlace, step?: StepStatus): JobStatus
   return { ...job, steps };
 }
 
-/** Nothing begins in a job that waits for a place or must end. */
-const hasTurn = ({ job, isEnding }: Chain): boolean => job.phase === "Running" && !isEnding;
+/** Nothing begins in a job that waits for a place or must end, and in a run that is suspended. */
+const hasTurn = ({ context, job, isEnding }: Chain): boolean =>
+  job.phase === "Running" && !isEnding && !context.isSuspended;
 
 type Refusal =
   | { type: "SKIP"; reason: SkipReason; message: string; now: number }

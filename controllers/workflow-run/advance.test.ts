@@ -79,6 +79,7 @@ class World {
       workspaces: this.workspaces,
       children: this.children,
       runtimeOf: (name) => this.runtimes.get(name),
+      honoursDeprecated: true,
       inbox: { pending: [], told: [] },
       refused: this.refused,
       sightings: this.sightings,

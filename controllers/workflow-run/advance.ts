@@ -14,6 +14,7 @@ import { advanceJobs, type EffectOfJob } from "./advance-jobs.ts";
 import type { Ending } from "./observe-needs.ts";
 import { observeRun } from "./observe-run.ts";
 import type { Seen } from "./seen.ts";
+import { observeSpec } from "./spec-fields.ts";
 
 /** What is to be done once the status is stored, with the job that it is for. */
 export type Effect = (WorkflowRunEffect & { readonly job?: undefined }) | EffectOfJob;
@@ -40,14 +41,16 @@ export function advance(seen: Seen, now: number): Advanced {
   const { told, pending } = seen.inbox;
   const tidied =
     told.length === 0 ? before : step(workflowRunMachine, before, { type: "FORGET_ACTIONS", uids: told }).snapshot;
-  const drained = drain(tidied, pending, { run: seen.run, now });
+  const informed = observeSpec(seen, tidied, now);
+  const drained = drain(informed, pending, { run: seen.run, now });
   const settled = settle({
     machine: workflowRunMachine,
     snapshot: drained.snapshot,
     observe: (snapshot): WorkflowRunEvent | undefined => {
       const status = workflowRunStatus(snapshot);
       const plan = seen.source.kind === "plan" && seen.source.compiled.ok ? seen.source.compiled.plan : undefined;
-      if (plan !== undefined && (status.phase === "Running" || status.phase === "Stopping")) {
+      const goes = status.phase === "Running" || status.phase === "Suspended" || status.phase === "Stopping";
+      if (plan !== undefined && goes) {
         const jobs = advanceJobs(seen, plan, status, endingOf(status), now, add);
         if (jobs !== status.jobs) return { type: "JOBS", jobs };
       }

@@ -33,11 +33,14 @@ import { buildCall } from "./observe-call.ts";
 import { neverClaimed } from "./observe-step.ts";
 import type { Found, Seen, Source } from "./seen.ts";
 import { createSources } from "./source.ts";
+import { deprecatedUse } from "./spec-fields.ts";
 import { placeOf } from "./step-place.ts";
 
 export interface WorkflowSettings {
   /** TTL that the workspace of a job gets when the job is over, in seconds. */
   readonly workspaceTtlSeconds: number;
+  /** Whether spec.shutdown, and changes of spec.suspend after the start, are obeyed; default: they are. */
+  readonly deprecatedFields?: "honour" | "ignore";
 }
 
 /** What a process knows of a run beyond what is stored; losing it costs a little time and nothing else. */
@@ -140,6 +143,7 @@ export function createWorkflowRunController(
           informers.workflowRuns.noteWrite(written, run.metadata.resourceVersion);
           const end = workflowEnd(run.status, status);
           if (end !== undefined) tell(deps.recorder, workflowRuns, run, end);
+          for (const field of deprecatedUse(run.status, status)) warnOfField(deps, run, field);
         },
         run: async (effect, seen) => {
           if (effect.type === "followUp") return follow(seen, effect.status);
@@ -188,6 +192,7 @@ export function createWorkflowRunController(
     const seen: Seen = {
       run,
       source,
+      honoursDeprecated: settings.deprecatedFields !== "ignore",
       inbox: await desk.read(run),
       runs: await find(run, ownRuns, namedRuns(run), informers.runs, runClient),
       workspaces: await find(run, ownWorkspaces, namedWorkspaces(run), informers.workspaces, workspaceClient),
@@ -381,6 +386,13 @@ export function createWorkflowRunController(
 
 /** Bound of `spec.termination.message` of a Run. */
 const maxTerminationMessage = 1024;
+
+function warnOfField({ recorder, tally }: ControllerDeps, run: WorkflowRun, field: "suspend" | "shutdown"): void {
+  tally?.count("deprecated_fields_total", { field: `spec.${field}` });
+  const verbs = field === "suspend" ? "Suspend or Resume" : "Stop or Terminate";
+  const message = `spec.${field} of a WorkflowRun that has begun is deprecated: create a WorkflowAction with ${verbs}`;
+  tell(recorder, workflowRuns, run, { type: "Warning", reason: "DeprecatedField", message });
+}
 
 interface AnswerActions {
   readonly type: "answer";

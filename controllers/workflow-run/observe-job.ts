@@ -60,6 +60,7 @@ function observeWaiting(context: JobContext, ending: Ending | undefined, budget:
   const { job, now } = context;
   const needs = observeNeeds(context, ending);
   if (needs === "wait") return undefined;
+  if (context.isSuspended && (needs === "ready" || needs.type !== "SKIP")) return undefined;
   if (needs !== "ready") return needs.type === "SKIP" ? needs : { ...needs, ...passedOver(context) };
   const failure = missingPart(context) ?? missingRoom(context, budget);
   if (failure !== undefined) {

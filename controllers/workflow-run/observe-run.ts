@@ -12,6 +12,7 @@ export function observeRun(seen: Seen, status: WorkflowRunStatus, now: number): 
     case "Pending":
       return observePending(seen, now);
     case "Running":
+    case "Suspended":
       return workflowRunEvent(status, now) ?? observeTimeout(seen, status, now) ?? observeWorkspaces(seen, status, now);
     default:
       return workflowRunEvent(status, now);
@@ -47,7 +48,9 @@ function observePending({ source }: Seen, now: number): WorkflowRunEvent | undef
 export function timeoutDeadline({ run }: Seen, status: WorkflowRunStatus): number | undefined {
   const timeout = parseDuration(run.spec.timeout);
   const start = parseTime(status.startTime);
-  return status.phase !== "Running" || timeout === undefined || start === undefined ? undefined : start + timeout;
+  return (status.phase !== "Running" && status.phase !== "Suspended") || timeout === undefined || start === undefined
+    ? undefined
+    : start + timeout;
 }
 
 function observeTimeout(seen: Seen, status: WorkflowRunStatus, now: number): WorkflowRunEvent | undefined {

@@ -39,6 +39,8 @@ export interface Seen {
   readonly runs: ReadonlyMap<string, Found<Run>>;
   /** Job workspaces by name, as for Runs. */
   readonly workspaces: ReadonlyMap<string, Found<PersistentWorkspace>>;
+  /** Whether spec.shutdown, and changes of spec.suspend, still mean something. */
+  readonly honoursDeprecated: boolean;
   /** WorkflowActions to apply, and recorded ones to forget. */
   readonly inbox: Inbox;
   /** WorkflowRuns of jobs that use Workflows by name, as for Runs. */

@@ -90,9 +90,9 @@ const models: Readonly<Record<string, Model>> = {
     oracle: workflowRunOracle,
     schema: WorkflowRunStatus,
     minimums: {
-      states: 5,
-      transitions: 28,
-      refusals: 13,
+      states: 6,
+      transitions: 56,
+      refusals: 30,
       coveringPaths: 3400,
       simplePaths: 6,
       arrangedPaths: 35,

@@ -36,7 +36,9 @@ export class ActionWorld {
   readonly tally = createTally();
   readonly said: Said[] = [];
 
-  async start(settings: { readonly actionTtlSeconds?: number } = {}): Promise<this> {
+  async start(
+    settings: { readonly actionTtlSeconds?: number; readonly deprecatedFields?: "honour" | "ignore" } = {},
+  ): Promise<this> {
     await this.plane.create(runtimes, {
       metadata: { name: "bash", namespace },
       spec: { template: { spec: { containers: [{ name: "runtime", image: "x" }] } } },
@@ -49,7 +51,10 @@ export class ActionWorld {
     await this.plane.start((deps, informers) => {
       const all = { ...deps, recorder, tally: this.tally };
       return [
-        createWorkflowRunController(all, informers, { workspaceTtlSeconds: 60 }),
+        createWorkflowRunController(all, informers, {
+          workspaceTtlSeconds: 60,
+          deprecatedFields: settings.deprecatedFields ?? "honour",
+        }),
         createWorkflowActionController(all, informers, { ttlSeconds: settings.actionTtlSeconds ?? 86_400 }),
       ];
     });
@@ -93,6 +98,12 @@ export class ActionWorld {
       metadata: named as ObjectMeta,
       spec: { workflowRef: { name: target }, action, ...more },
     });
+  }
+
+  /** Changes the spec, as people do who do not know of actions. */
+  async change(name: string, spec: Pick<WorkflowRunSpec, "suspend" | "shutdown">): Promise<void> {
+    await this.plane.client.of(workflowRuns).patch({ name, namespace }, { spec });
+    await this.plane.settle();
   }
 
   action(name: string): Promise<WorkflowAction> {

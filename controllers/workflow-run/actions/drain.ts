@@ -4,7 +4,9 @@ import type { AppliedAction } from "#api/kinds/workflow-run.ts";
 import { timestamp } from "#api/time.ts";
 import { clip } from "#machines/lib/text.ts";
 import type { WorkflowRunSnapshot } from "#machines/workflow-run.ts";
+import { resume } from "./resume.ts";
 import { stop } from "./stop.ts";
+import { suspend } from "./suspend.ts";
 import { type ApplyContext, refuse, type Verdict } from "./verdict.ts";
 
 export interface Drained {
@@ -17,7 +19,12 @@ export interface Drained {
 
 type Verb = (action: WorkflowAction, context: ApplyContext) => Verdict;
 
-const verbs: Readonly<Partial<Record<WorkflowActionVerb, Verb>>> = { Stop: stop, Terminate: stop };
+const verbs: Readonly<Partial<Record<WorkflowActionVerb, Verb>>> = {
+  Suspend: suspend,
+  Resume: resume,
+  Stop: stop,
+  Terminate: stop,
+};
 
 /**
  * Applies actions to a run in memory, one after the other, each wholly or not at all. Nothing of it counts before the status is

@@ -23,6 +23,10 @@ const at = (phase: JobStatus["phase"]): JobsEvent => {
 const start: WorkflowRunEvent = { type: "START", jobs: ["build"], now };
 const freeze: WorkflowRunEvent = { type: "FREEZE", name: "snapshot" };
 const timeOut: WorkflowRunEvent = { type: "TIME_OUT", message, now };
+const suspend: WorkflowRunEvent = { type: "SUSPEND", now };
+const resume: WorkflowRunEvent = { type: "RESUME", now };
+const specSuspend: WorkflowRunEvent = { type: "SPEC_SUSPEND", now };
+const specResume: WorkflowRunEvent = { type: "SPEC_RESUME", now };
 const stop: WorkflowRunEvent = { type: "STOP", message, now };
 const terminate: WorkflowRunEvent = { type: "TERMINATE", message, now };
 const recorded: WorkflowRunEvent = {
@@ -45,7 +49,6 @@ const both: JobsEvent = {
   type: "JOBS",
   jobs: { ...at("Running").jobs, first: at("Succeeded").jobs.build as JobStatus },
 };
-const bothEnded: JobsEvent = { type: "JOBS", jobs: { ...both.jobs, ...at("Succeeded").jobs } };
 
 /** The job `build` is ready behind another one. */
 const behind = (first: JobStatus["phase"]): JobsEvent => ({
@@ -82,19 +85,28 @@ function follows(snapshot: AnyMachineSnapshot, event: WorkflowRunEvent): Workflo
     case "STOP":
     case "TERMINATE":
       return snapshot.value === "Stopping" && phaseOf(snapshot) === "Running" ? at("Stopping") : recorded;
+    case "SUSPEND":
+    case "RESUME":
+      return recorded;
     case "RECORD_ACTIONS":
       return forgotten;
     case "JOBS": {
       const phase = phaseOf(snapshot);
       const { shutdown } = statusOf(snapshot);
       if (phase === "Stopping") return shutdown === undefined ? undefined : recorded;
-      if (phase === "Succeeded") return { type: "JOBS_SUCCEEDED", now };
+      if (phase === "Succeeded") return snapshot.value === "Suspended" ? undefined : { type: "JOBS_SUCCEEDED", now };
       if (phase === "Failed") return { type: "JOB_FAILED", now };
       return phase === "Cancelled" ? { type: "JOBS_ENDED", now } : undefined;
     }
     default:
       return undefined;
   }
+}
+
+/** Suspensions, by an action or by the spec, that change something. */
+function marks(snapshot: AnyMachineSnapshot): WorkflowRunEvent[] {
+  const { suspended = false, observedSpecSuspend = false } = statusOf(snapshot);
+  return [suspended ? resume : suspend, observedSpecSuspend ? specResume : specSuspend];
 }
 
 /** What is terminated is not terminated again: nothing would happen. */
@@ -106,9 +118,18 @@ function events(first: readonly WorkflowRunEvent[], snapshot: AnyMachineSnapshot
     case "Pending":
       return [...first];
     case "Running":
-      return [at("Succeeded"), at("Failed"), timeOut, stop, terminate, ...places(snapshot)];
+      return [at("Succeeded"), at("Failed"), timeOut, stop, terminate, ...places(snapshot), ...marks(snapshot)];
+    case "Suspended":
+      // What has ended meanwhile counts when it goes on; here it is stopped instead.
+      if (phaseOf(snapshot) !== "Running") return [timeOut, stop, terminate];
+      return [at("Succeeded"), timeOut, stop, terminate, ...places(snapshot), ...marks(snapshot)];
     case "Stopping":
-      return [at("Cancelled"), ...(statusOf(snapshot).shutdown === undefined ? [stop] : []), ...escalation(snapshot)];
+      return [
+        at("Cancelled"),
+        ...(statusOf(snapshot).shutdown === undefined ? [stop] : []),
+        ...escalation(snapshot),
+        ...marks(snapshot),
+      ];
     default:
       return [];
   }
@@ -162,27 +183,55 @@ export const workflowRunArrangements = arranged<WorkflowStage, WorkflowRunEvent>
       },
     ),
     scene(
-      "an action that comes at the same moment as something else, and is refused",
+      "an action that comes at the same moment as the end of a job, and is refused",
       [start],
       { spec: { jobs: { first: job([step("test")]), ...jobs }, parallelism: 1 }, comesWithAction: true },
       {
         events: (snapshot) => {
           if (snapshot.value === "Pending") return [{ type: "START", jobs: ["first", "build"], now }];
-          if (snapshot.value !== "Running") return [];
-          return phaseOf(snapshot, "first") === "Running" ? [both] : [bothEnded];
+          return snapshot.value === "Running" && phaseOf(snapshot, "first") === "Running" ? [both] : [];
         },
         follows: (snapshot, event) => {
           if (event.type === "START") return behind("Running");
-          if (event.type !== "JOBS") return event.type === "JOBS_SUCCEEDED" ? recorded : follows(snapshot, event);
-          if (phaseOf(snapshot) === "Succeeded") return { type: "JOBS_SUCCEEDED", now };
-          return phaseOf(snapshot, "first") === "Succeeded" ? recorded : undefined;
+          if (event.type === "JOBS") return phaseOf(snapshot, "first") === "Succeeded" ? recorded : undefined;
+          return follows(snapshot, event);
         },
       },
     ),
-    scene("templates that cannot be read, so that it stays Pending", [stop, terminate], {
-      spec: referring,
-      loses: ({ resource }) => resource.startsWith("controllerrevisions"),
-    }),
+    scene(
+      "an action that comes at the same moment as the end of the run, and is refused",
+      [start],
+      { spec: inline, comesWithAction: true },
+      {
+        events: (snapshot) =>
+          snapshot.value === "Pending" ? [start] : snapshot.value === "Running" ? [at("Succeeded")] : [],
+        follows: (snapshot, event) => (event.type === "JOBS_SUCCEEDED" ? recorded : follows(snapshot, event)),
+      },
+    ),
+    scene(
+      "a start in suspension",
+      [],
+      { spec: { ...inline, suspend: true } },
+      {
+        events: (snapshot) => {
+          if (snapshot.value === "Pending") return [specSuspend];
+          return snapshot.value === "Suspended" && phaseOf(snapshot) === "Waiting" ? [resume, specResume] : [];
+        },
+        follows: (snapshot, event) => {
+          if (event.type === "SPEC_SUSPEND") return start;
+          if (event.type === "RESUME" || event.type === "SPEC_RESUME") return at("Running");
+          if (event.type === "START") return undefined;
+          if (event.type === "JOBS") return statusOf(snapshot).observedSpecSuspend ? recorded : undefined;
+          return follows(snapshot, event);
+        },
+      },
+    ),
+    scene(
+      "templates that cannot be read, so that it stays Pending",
+      [],
+      { spec: referring, loses: ({ resource }) => resource.startsWith("controllerrevisions") },
+      { events: (snapshot) => (snapshot.value === "Pending" ? [stop, terminate, ...marks(snapshot)] : []) },
+    ),
   ],
   arrange: {
     async FREEZE(stage) {
@@ -199,12 +248,27 @@ export const workflowRunArrangements = arranged<WorkflowStage, WorkflowRunEvent>
       await stage.exists();
       await stage.ask("Terminate");
     },
+    async SUSPEND(stage) {
+      await stage.exists();
+      await stage.ask("Suspend");
+    },
+    async RESUME(stage) {
+      await stage.exists();
+      await stage.ask("Resume");
+    },
+    async SPEC_SUSPEND(stage) {
+      await stage.exists();
+      await stage.setSuspend(true);
+    },
+    async SPEC_RESUME(stage) {
+      await stage.setSuspend(false);
+    },
     RECORD_ACTIONS: byItself,
     FORGET_ACTIONS: byItself,
     async JOBS(stage, event) {
       if (stage.surroundings.comesWithAction) {
-        if (event.jobs.first?.phase !== "Succeeded") return;
-        return stage.together(event.jobs.build?.phase === "Running" ? "first" : "build");
+        if (event.jobs.first?.phase === "Succeeded") return stage.together("first");
+        return event.jobs.build?.phase === "Succeeded" ? stage.together("build") : undefined;
       }
       if (event.jobs.first?.phase === "Succeeded") {
         await stage.hasWorkspace("build");

@@ -137,6 +137,13 @@ export class WorkflowStage implements Stage {
     });
   }
 
+  /** Changes `spec.suspend`. */
+  async setSuspend(suspend: boolean): Promise<void> {
+    const run = await this.subject();
+    if ((run.spec.suspend ?? false) === suspend) return;
+    await this.plane.client.of(workflowRuns).patch({ name: runName, namespace }, { spec: { suspend } });
+  }
+
   /** A job of one step ends well, and an action comes that is refused; the controller sees both at once. */
   async together(id: string): Promise<void> {
     await this.hasChild(id, "test");

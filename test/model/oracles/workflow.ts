@@ -199,6 +199,24 @@ const jobsDiffer: Heed = (before, event) => differs(before.jobs ?? {}, field(eve
 const allJobsEnded = (before: Status) => jobsOf(before).every(hasEnded);
 const places = (before: Status) => condition(before, "WorkspaceReady");
 
+const isGoing = (status: Status) => status.phase === "Running" || status.phase === "Suspended";
+const isSuspended = (status: Status) => status.suspended === true;
+const specMarks = {
+  SPEC_SUSPEND: (before: Status) => before.observedSpecSuspend !== true,
+  SPEC_RESUME: (before: Status) => before.observedSpecSuspend === true,
+} as const;
+/** Where the mark does not change what happens, a repeat does nothing. */
+const marks = { SUSPEND: (before: Status) => !isSuspended(before), RESUME: isSuspended } as const;
+
+/** What happens while jobs are at work, suspended or not. */
+const going: Readonly<Record<string, Heed>> = {
+  JOBS: jobsDiffer,
+  TIME_OUT: true,
+  WORKSPACE_WAITS: (before, event) =>
+    places(before)?.status !== "False" || !saysSame(places(before)?.message, field(event, "message")),
+  WORKSPACE_READY: (before) => places(before)?.status === "False",
+};
+
 /** At once when no job is at work. */
 const endsWithJobs = ({ before }: Move) => [
   before.phase === "Stopping" || jobsOf(before).some(isActive) ? "Stopping" : "Failed",
@@ -207,19 +225,19 @@ const endsWithJobs = ({ before }: Move) => [
 export const workflowRunOracle: Oracle = {
   terminal: runEnds,
   heeds: {
-    Pending: always("FREEZE", "START", "INVALID", "STOP", "TERMINATE"),
+    Pending: { ...always("FREEZE", "START", "INVALID", "STOP", "TERMINATE"), ...specMarks, ...marks, ...recording },
     Running: {
-      ...always("STOP", "TERMINATE"),
+      ...always("STOP", "TERMINATE", "SUSPEND"),
+      ...specMarks,
       ...recording,
-      JOBS: jobsDiffer,
+      ...going,
       JOBS_SUCCEEDED: (before) => allJobsEnded(before) && !jobsOf(before).some(isBad),
       JOB_FAILED: (before) => allJobsEnded(before) && jobsOf(before).some(isBad),
-      TIME_OUT: true,
-      WORKSPACE_WAITS: (before, event) =>
-        places(before)?.status !== "False" || !saysSame(places(before)?.message, field(event, "message")),
-      WORKSPACE_READY: (before) => places(before)?.status === "False",
     },
+    Suspended: { ...always("STOP", "TERMINATE", "RESUME"), ...specMarks, ...recording, ...going },
     Stopping: {
+      ...specMarks,
+      ...marks,
       ...recording,
       JOBS: jobsDiffer,
       JOBS_ENDED: (before) => !jobsOf(before).some(isActive),
@@ -231,7 +249,11 @@ export const workflowRunOracle: Oracle = {
   },
   leadsTo: {
     FREEZE: ["stays"],
-    START: ["Running"],
+    START: ({ before }) => [isSuspended(before) ? "Suspended" : "Running"],
+    SUSPEND: ({ before }) => [before.phase === "Running" ? "Suspended" : before.phase],
+    RESUME: ({ before }) => [before.phase === "Suspended" ? "Running" : before.phase],
+    SPEC_SUSPEND: ({ before }) => [before.phase === "Running" ? "Suspended" : before.phase],
+    SPEC_RESUME: ({ before }) => [before.phase === "Suspended" ? "Running" : before.phase],
     INVALID: ["Failed"],
     JOBS: ["stays"],
     JOBS_SUCCEEDED: ["Succeeded"],
@@ -259,6 +281,12 @@ export const workflowRunOracle: Oracle = {
       "progress counts the jobs that ended": !has(after, "jobs") || after.progress === `${ended}/${jobs.length}`,
       "attempts count from 1": !has(after, "jobs") || after.attempt === 1,
       "a run that is stopping says why": after.phase !== "Stopping" || has(after, "reason"),
+      "Suspended is the mark of a run that goes on":
+        (after.phase === "Suspended") === (isSuspended(after) && isGoing(after)),
+      "the condition says what the mark says":
+        (condition(after, "Suspended")?.status === "True") === isSuspended(after),
+      "only RESUME and the spec take the mark away":
+        !isSuspended(before) || isSuspended(after) || ["RESUME", "SPEC_RESUME"].includes(event.type),
       "shutdown never falls": severity(after) >= severity(before),
       "a run that was asked to end says so, unless it was ending before":
         !has(after, "shutdown") || ["Stopped", "Terminated", "TimedOut"].includes(String(after.reason)),

@@ -1,5 +1,6 @@
 import type { AnyMachineSnapshot } from "xstate";
 import type { AppliedAction, JobStatus } from "#api/kinds/workflow-run.ts";
+import { isActive, sumOfJobs } from "#machines/derive.ts";
 import type { WorkflowRunEvent, WorkflowRunSnapshot } from "#machines/workflow-run.ts";
 import { at, type Samples, type Walk } from "./samples.ts";
 
@@ -57,6 +58,10 @@ export const workflowRunSamples: Samples<WorkflowRunEvent> = {
   JOBS_ENDED: [{ type: "JOBS_ENDED", now: at(40) }],
   TIME_OUT: [{ type: "TIME_OUT", message, now: at(30) }],
   STOP: [{ type: "STOP", message, now: at(32) }],
+  SUSPEND: [{ type: "SUSPEND", now: at(4) }],
+  RESUME: [{ type: "RESUME", now: at(5) }],
+  SPEC_SUSPEND: [{ type: "SPEC_SUSPEND", now: at(4) }],
+  SPEC_RESUME: [{ type: "SPEC_RESUME", now: at(5) }],
   TERMINATE: [{ type: "TERMINATE", message, now: at(33) }],
   RECORD_ACTIONS: [{ type: "RECORD_ACTIONS", records: [record("one")] }],
   FORGET_ACTIONS: [{ type: "FORGET_ACTIONS", uids: ["one", "two"] }],
@@ -71,9 +76,10 @@ export const workflowRunWalk: Walk = {
   samples: workflowRunSamples,
   essence: (snapshot: AnyMachineSnapshot) => {
     const { value, context } = snapshot as WorkflowRunSnapshot;
-    const { jobs, reason, conditions, snapshotRef, shutdown, appliedActions = [] } = context.status;
-    const phases = Object.values(jobs ?? {}).map((each) => each.phase);
+    const { jobs, reason, conditions, shutdown, suspended, observedSpecSuspend, appliedActions = [] } = context.status;
+    const list = Object.values(jobs ?? {});
     const waits = conditions?.find((each) => each.type === "WorkspaceReady");
-    return [value, phases, reason, waits?.status, waits?.message, snapshotRef, shutdown, appliedActions.length > 0];
+    const asked = [shutdown, suspended === true, observedSpecSuspend === true, appliedActions.length > 0];
+    return [value, sumOfJobs(list), list.some(isActive), reason, waits?.status, ...asked];
   },
 };
