@@ -27,7 +27,7 @@ import { systemProcesses } from "./node/system-processes.ts";
 import { clientLibraryModels } from "./openapi/model-files.ts";
 import { createModels } from "./openapi/models.ts";
 import { podPort } from "./pod-ports.ts";
-import { type ClusterState, openState, type StorageChoice } from "./state/state.ts";
+import { openState, type StorageChoice } from "./state/state.ts";
 
 export interface ClusterOptions {
   /** Everything of the cluster is below it. It exists, and no other process uses it. */
@@ -72,16 +72,19 @@ const platformImage = "kruntimes:local";
  * @throws StateInUseError when another process uses the state directory
  */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
-  const state = openState(options.stateDirectory, options.storage ?? "memory", options);
+  // Everything that is begun is ended in the opposite order, at the end or when the next thing fails.
+  const begun = new AsyncDisposableStack();
   try {
-    return await start(options, state);
+    return await start(options, begun);
   } catch (error) {
-    state.release();
+    await begun.disposeAsync();
     throw error;
   }
 }
 
-async function start(options: ClusterOptions, state: ClusterState): Promise<Cluster> {
+async function start(options: ClusterOptions, begun: AsyncDisposableStack): Promise<Cluster> {
+  const state = openState(options.stateDirectory, options.storage ?? "memory", options);
+  begun.defer(() => state.release());
   const { clock, random, logger } = options;
   const ending = new AbortController();
   const client = createClient(
@@ -94,8 +97,10 @@ async function start(options: ClusterOptions, state: ClusterState): Promise<Clus
     clock,
     random,
   });
+  begun.defer(() => api.close());
   const layout = nodeLayout(options.stateDirectory);
   const files = new FileLines();
+  begun.defer(() => files.close());
   const logs = new PodLogs(files);
   const deps = { client, clock, random, logger };
   const extensions = localLogs({ ...deps, layout, logs });
@@ -116,10 +121,12 @@ async function start(options: ClusterOptions, state: ClusterState): Promise<Clus
   });
   const upgrades = portForward({ authorized, resolve: podPort(client, layout) });
   const endpoint = await state.serve(onExchange === undefined ? front : recordHttp(front, onExchange), { upgrades });
+  begun.defer(() => endpoint.close());
 
   const system = await client.of(namespaces).get({ name: "kube-system" });
   const scheduler = createScheduler(deps);
   const recorder = createRecorder({ ...deps, component: "kruntimes.io/controller", instance: "local" });
+  begun.defer(() => recorder.close());
   const controllers = createControllers(
     { ...deps, client: createClient(memoryTransport(ofController, clock)), recorder },
     {
@@ -137,6 +144,10 @@ async function start(options: ClusterOptions, state: ClusterState): Promise<Clus
     logs,
     agentEnv: { KRUNTIMES_API_SERVER: endpoint.url, KRUNTIMES_TOKEN_FILE: layout.tokenFile },
   });
+  begun.defer(async () => {
+    ending.abort();
+    await Promise.all([scheduler.stop(), controllers.stop(), replicaSets.stop(), node.stop()]);
+  });
   await Promise.all([
     node.start(ending.signal),
     replicaSets.start(ending.signal),
@@ -151,14 +162,6 @@ async function start(options: ClusterOptions, state: ClusterState): Promise<Clus
     kubeconfig: endpoint.kubeconfig,
     node,
     logs,
-    async stop() {
-      ending.abort();
-      await Promise.all([scheduler.stop(), controllers.stop(), replicaSets.stop(), node.stop()]);
-      await recorder.close();
-      await endpoint.close();
-      api.close();
-      files.close();
-      state.release();
-    },
+    stop: () => begun.disposeAsync(),
   };
 }

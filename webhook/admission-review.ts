@@ -35,15 +35,20 @@ export class MalformedReviewError extends Error {
   override readonly name = "MalformedReviewError";
 }
 
-/** Reads the body of a call. */
+/**
+ * Reads the body of a call.
+ *
+ * @throws MalformedReviewError also for a change without what was before: what may not change could not be judged
+ */
 export function readReview(body: string): Question {
   const request = requestIn(body);
   const { uid, kind, operation = "", subResource, namespace = "", object, oldObject } = request;
   const name = kind?.kind ?? "";
   const question = { uid, title: `${operation} ${name}` };
   const isOurs = kind?.group === group && isOwnKind(name) && (subResource ?? "") === "";
-  if (!isOurs || (operation !== "CREATE" && operation !== "UPDATE") || !object)
-    return { ...question, review: undefined };
+  if (!isOurs || (operation !== "CREATE" && operation !== "UPDATE")) return { ...question, review: undefined };
+  if (!object) throw new MalformedReviewError(`the ${operation} of a ${name} has no object`);
+  if (operation === "UPDATE" && !oldObject) throw new MalformedReviewError(`the UPDATE of a ${name} has no oldObject`);
   const requester = readRequester(request.userInfo);
   return {
     ...question,

@@ -86,6 +86,15 @@ test.each(Object.entries(admitted))("%s is admitted", async (_, given) => {
   });
 });
 
+test.each([
+  { operation: "UPDATE", object: valid },
+  { operation: "UPDATE", object: null, oldObject: valid },
+  { operation: "CREATE", object: null },
+])("what lacks something that is judged is refused as malformed, and not admitted: %j", async (given) => {
+  const { ask } = arrange();
+  expect(await ask(question(given))).toMatchObject({ status: 400 });
+});
+
 test("a refusal has the path of each field, what is wrong and what to write, as kubectl shows it", async () => {
   const { ask } = arrange();
   const object = run({ mode: { session: {} }, env: [{ name: "KRUNTIME_OUTPUTS", value: "x" }] });

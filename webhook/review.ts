@@ -41,7 +41,8 @@ export const isOwnKind = (kind: string): kind is Kind => Object.hasOwn(kinds, ki
 export async function review(request: Review, deps: ReviewDeps): Promise<Verdict> {
   const { operation, kind, object, oldObject } = request;
   if (operation === "UPDATE") {
-    if (oldObject === undefined) return admitted;
+    // Nobody can tell what may not change.
+    if (oldObject === undefined) return { kind: "undecided", message: `the UPDATE of a ${kind} has no oldObject` };
     const errors = [...validateUpdate(kind, oldObject, object), ...newCompileErrors(kind, oldObject, object)];
     return errors.length > 0 ? verdictOf(errors) : withReferences(request, deps.lookups);
   }

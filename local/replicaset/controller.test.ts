@@ -236,6 +236,30 @@ test("slow watches do not make Pods twice", async () => {
   await cluster.controller.stop();
 });
 
+const late: Record<string, string> = {
+  "the Pod is seen to go late": "pods",
+  "the smaller number is seen late": "replicasets.apps",
+};
+
+test.each(Object.entries(late))(
+  "somebody removes a Pod and wants one less: no other is removed or made while %s",
+  async (_, resource) => {
+    const cluster = await start();
+    await cluster.setApi.create(replicaSet(2));
+    const [first, second] = await cluster.pods();
+    cluster.server.faults.onWatchEvent = (watch) => (watch.resource === resource ? { delayMs: 500 } : undefined);
+    cluster.server.counters.reset();
+    const removed = { name: first?.metadata.name ?? "", namespace: "default" };
+    if (resource === "replicasets.apps") await cluster.scale(1);
+    await cluster.podApi.delete(removed, { gracePeriodSeconds: 0 });
+    if (resource === "pods") await cluster.scale(1);
+    await cluster.clock.elapse(5000);
+    expect((await cluster.pods()).map(({ metadata }) => metadata.name)).toEqual([second?.metadata.name]);
+    expect(cluster.server.counters.count("create", "pods")).toBe(0);
+    await cluster.controller.stop();
+  },
+);
+
 test("a settled set costs no writes", async () => {
   const cluster = await start();
   await cluster.setApi.create(replicaSet(2));

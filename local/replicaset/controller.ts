@@ -8,7 +8,7 @@ import type { Clock, Logger, Random } from "#kube/ports.ts";
 import type { Client } from "#kube/resource.ts";
 import { isConflict, isNotFound } from "#kube/transport.ts";
 import { type Claim, claim, controllerUid, couldAdopt } from "./claim.ts";
-import { plan, podOf, withFailure } from "./plan.ts";
+import { type Plan, plan, podOf, withFailure } from "./plan.ts";
 
 /** What the controller works with. */
 export interface ReplicaSetControllerDeps {
@@ -79,7 +79,10 @@ export function createReplicaSetController(deps: ReplicaSetControllerDeps): Repl
     for (const change of adopt) await rewriteOwners(change);
     // An adopted Pod counts at once: otherwise a new one would be made in its place.
     const counted = [...owned, ...adopt.map(({ pod }) => podCache.get(keyOf(pod)) ?? pod)];
-    const { create, remove, status, nextAvailableMs } = plan(set, counted, clock.now());
+    const planned = plan(set, counted, clock.now());
+    const { status, nextAvailableMs } = planned;
+    const isSettled = planned.create === 0 && planned.remove.length === 0;
+    const { create, remove } = isSettled ? planned : await confirmed(set, planned);
 
     const failure =
       (await attempt("FailedCreate", () => createPods(set, create))) ??
@@ -88,6 +91,27 @@ export function createReplicaSetController(deps: ReplicaSetControllerDeps): Repl
     await writeStatus(set, withFailure(status, failure, time));
     if (failure !== undefined) return retry(failure.error);
     return nextAvailableMs === undefined ? done : after(nextAvailableMs, "minReadySeconds");
+  }
+
+  /**
+   * What of a plan still holds. Whoever removes a Pod and wants one less writes twice, and each write has a watch of its own: in
+   * between a plan from the caches would replace the Pod for a moment, or remove another one.
+   */
+  async function confirmed(set: ReplicaSet, planned: Plan): Promise<Pick<Plan, "create" | "remove">> {
+    const { uid, namespace } = set.metadata;
+    const live = await unlessGone(setApi.get(set.metadata));
+    if (live === undefined || live.metadata.uid !== uid) return { create: 0, remove: [] };
+    const { items } = await podApi.list({ namespace });
+    const { create, remove } = plan(
+      live,
+      items.filter((pod) => controllerUid(pod) === uid),
+      clock.now(),
+    );
+    const doomed = new Set(planned.remove.map(({ metadata }) => metadata.uid));
+    return {
+      create: Math.min(create, planned.create),
+      remove: remove.filter(({ metadata }) => doomed.has(metadata.uid)),
+    };
   }
 
   async function createPods(set: ReplicaSet, count: number): Promise<void> {
@@ -136,6 +160,15 @@ export function createReplicaSetController(deps: ReplicaSetControllerDeps): Repl
     },
     idle: () => controller.idle(),
   };
+}
+
+async function unlessGone<T>(read: Promise<T>): Promise<T | undefined> {
+  try {
+    return await read;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
 }
 
 interface Failure {

@@ -68,13 +68,15 @@ export function openState(
             throw error;
           },
         );
-        writePrivate(layout.kubeconfig, kubeconfigText(https.url, credentials));
-        writeEndpoint(directory, { pid: process.pid, https: https.port, http: http.port });
-        return {
-          url: http.url,
-          kubeconfig: layout.kubeconfig,
-          close: async () => void (await Promise.all([http.close(), https.close()])),
-        };
+        const close = async () => void (await Promise.all([http.close(), https.close()]));
+        try {
+          writePrivate(layout.kubeconfig, kubeconfigText(https.url, credentials));
+          writeEndpoint(directory, { pid: process.pid, https: https.port, http: http.port });
+        } catch (error) {
+          await close();
+          throw error;
+        }
+        return { url: http.url, kubeconfig: layout.kubeconfig, close };
       },
 
       release() {
