@@ -31,7 +31,10 @@ const failures = {
   PodDeleted: ["The Runtime Pod of the Run was deleted.", "Set a retryPolicy so that it runs again on another Pod."],
   PodEvicted: ["The Runtime Pod of the Run was evicted.", "Look at the resources of the node; set a retryPolicy."],
   NodeLost: ["The agent of the Run has been silent for too long.", "Look at the node of the Pod; set a retryPolicy."],
-  OutputsInvalid: ["The outputs file cannot be read.", "The message names the line; write KEY=VALUE lines in UTF-8."],
+  OutputsInvalid: [
+    "The outputs file cannot be read, or an output holds the value of a Secret.",
+    "The message names the line or the output; write KEY=VALUE lines in UTF-8.",
+  ],
   OutputsTooLarge: [
     "The outputs exceed a limit.",
     "At most 64 keys, 128 bytes a key, 8 KiB a value, 64 KiB in all; use an artifact for more.",

@@ -73,6 +73,11 @@ test.each(Object.entries(missing))("missing: %s", async (_, { env, says }) => {
   expect((error as Error).message).toContain(says);
 });
 
+test("a variable may have any name", async () => {
+  const { env } = await environment({ name: "__proto__", value: "x" });
+  expect(Object.entries(env)).toEqual([["__proto__", "x"]]);
+});
+
 test("all values of an object are of one moment", async () => {
   const read = vi.fn(references.read.bind(references));
   const env = [secret("password"), { ...secret("empty"), name: "W" }];

@@ -23,23 +23,23 @@ export async function programEnvironment(
   { env = [] }: Pick<RunSpec, "env">,
   lookup: Lookup,
 ): Promise<ProgramEnvironment> {
-  const values: Record<string, string> = {};
+  const values: [string, string][] = [];
   const secrets: string[] = [];
   for (const { name, value, valueFrom } of env) {
     const { secretKeyRef, configMapKeyRef } = valueFrom ?? {};
     const kind = secretKeyRef === undefined ? "ConfigMap" : "Secret";
     const ref = secretKeyRef ?? configMapKeyRef;
     if (ref === undefined) {
-      values[name] = value ?? "";
+      values.push([name, value ?? ""]);
       continue;
     }
     const data = await lookup.data(kind, ref.name);
     if (ref.optional === true && !data.has(ref.key)) continue;
     const text = textOf(await lookup.value(kind, ref.name, ref.key), name, kind, ref);
-    values[name] = text;
+    values.push([name, text]);
     if (kind === "Secret") secrets.push(text);
   }
-  return { env: values, secrets };
+  return { env: Object.fromEntries(values), secrets };
 }
 
 /** The value as a variable can hold it. No message repeats a part of it. */
