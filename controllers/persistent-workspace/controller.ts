@@ -4,7 +4,6 @@ import { keyOf } from "#api/meta.ts";
 import { persistentWorkspaces } from "#api/resources.ts";
 import { isTerminal } from "#api/runs.ts";
 import { withStatus } from "#api/status.ts";
-import { parseTime } from "#api/time.ts";
 import { lookAgainMs } from "#controllers/behind.ts";
 import type { ControllerDeps, Informers } from "#controllers/informers.ts";
 import { hasEnded, isDeleting, isDraining, isReady } from "#controllers/pods.ts";
@@ -22,7 +21,7 @@ import {
   persistentWorkspaceStatus,
   restorePersistentWorkspace,
 } from "#machines/persistent-workspace.ts";
-import { LastUse } from "./last-use.ts";
+import { endOfUse, LastUse } from "./last-use.ts";
 import { nextDeadline, observe, type Seen } from "./observe.ts";
 import { UsagePace } from "./usage-pace.ts";
 
@@ -58,7 +57,7 @@ export function createPersistentWorkspace(deps: ControllerDeps, informers: Infor
     const exists = informers.workspaces.get(key) !== undefined;
     if (!isActive && (exists || !informers.workspaces.synced())) {
       // One that was deleted before it had ended has ended now.
-      lastUse.note(key, parseTime(run.status?.completionTime) ?? clock.now());
+      lastUse.note(key, endOfUse(run.status?.completionTime, clock.now(), wasActive));
     }
     if (exists) controller.enqueue(key);
   });

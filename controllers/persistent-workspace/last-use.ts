@@ -2,6 +2,24 @@ import type { PersistentWorkspaceStatus } from "#api/kinds/persistent-workspace.
 import { parseTime, timestamp } from "#api/time.ts";
 
 /**
+ * An end that is so much older than when we see it was written by a clock that is behind, or seen late, in milliseconds. Counting from
+ * what we have seen ourselves then keeps files longer, and never shorter, than their TTL.
+ */
+export const trustedAgeMs = 10_000;
+
+/**
+ * When the use by a Run ended, milliseconds since the epoch: the time that its agent wrote, where that can be true by our clock.
+ *
+ * @param completionTime as written; absent when the Run was deleted before it had ended
+ * @param watched the end was seen to happen, rather than found
+ */
+export function endOfUse(completionTime: string | undefined, now: number, watched: boolean): number {
+  const written = parseTime(completionTime);
+  if (written === undefined || written > now) return now;
+  return watched && now - written > trustedAgeMs ? now : written;
+}
+
+/**
  * The latest end of the Runs that referred to each workspace (`namespace/name`), kept as they end: no pass looks at what
  * ended long ago.
  */

@@ -104,7 +104,7 @@ async function timesOf(namespace: string, { operation = "CREATE", object, userna
 /** A machine on which a call that asks nothing takes longer than this at p99 is busy with other things, milliseconds. */
 const busyMs = 5;
 
-test("without a review the webhook adds less than 10 ms at p99", async () => {
+test("without a review the webhook adds less than 10 ms at p99, and 15 ms with the proof of the controller", async () => {
   const admin = adminClient();
   await using namespace = await testNamespace("webhook-latency");
   const { name: n } = namespace;
@@ -122,9 +122,10 @@ test("without a review the webhook adds less than 10 ms at p99", async () => {
     ...bashRun(n, "child", "true", { runtime: "nobody", workspace: { name: workspace?.metadata.name ?? "" } }),
     metadata: { name: "child", namespace: n, labels: own, ownerReferences },
   };
-  const cases: Record<string, Asked> = {
-    "a Run without a workspace": { object: bashRun(n, "plain", "true"), username: "ann" },
-    "a child Run of the controller, with its proof": { object: child, username: usernameOf("controller") },
+  const cases: Record<string, Asked & { readonly budgetMs: number }> = {
+    "a Run without a workspace": { object: bashRun(n, "plain", "true"), username: "ann", budgetMs: 10 },
+    // Two live reads, which take the API server some 4 ms together.
+    "a child Run of the controller": { object: child, username: usernameOf("controller"), budgetMs: 15 },
   };
   for (const [what, asked] of Object.entries(cases)) {
     const added = async () => {
@@ -136,7 +137,7 @@ test("without a review the webhook adds less than 10 ms at p99", async () => {
       const [, , noise = Number.NaN] = floor;
       return noise > busyMs ? p99 - noise : p99;
     };
-    await expect.poll(added, { timeout: 100_000, interval: 1000 }).toBeLessThan(10);
+    await expect.poll(added, { timeout: 100_000, interval: 1000 }).toBeLessThan(asked.budgetMs);
   }
 }, 240_000);
 
