@@ -50,18 +50,18 @@ test("a value that is honoured is not refused", () => {
 test("the path names the very job and step", () => {
   const steps = [
     { name: "a", run: "true" },
-    { name: "b", run: "true", if: "always()" },
+    { name: "b", uses: "setup" },
   ];
   const workflow = { metadata: { name: "a" }, spec: { jobs: { lint: { steps: [] }, "build-it": { steps } } } };
   expect(unsupported("Workflow", workflow).map(formatFieldError)).toEqual([
-    "spec.jobs.build-it.steps[1].if: not supported yet. Leave it out: a step runs when all steps before it have succeeded.",
+    "spec.jobs.build-it.steps[1].uses: not supported yet. Write the steps of the Action into the job, each with run.",
   ]);
 });
 
 test("a change of a refused value is refused, though it was there before", () => {
-  const run = (parallelism: number) => ({ metadata: { name: "a" }, spec: { parallelism } });
-  expect(newlyUnsupported("WorkflowRun", run(1), run(2))).toHaveLength(1);
-  expect(newlyUnsupported("WorkflowRun", run(2), run(2))).toEqual([]);
+  const of = (name: string) => ({ metadata: { name: "a" }, spec: { name, jobs: {} } });
+  expect(newlyUnsupported("Workflow", of("x"), of("y"))).toHaveLength(1);
+  expect(newlyUnsupported("Workflow", of("y"), of("y"))).toEqual([]);
 });
 
 test("every key that is declared only to be refused has an entry", () => {

@@ -88,6 +88,15 @@ test("a group that has ended, or has not begun, gives no event", () => {
   expect(workflowRunEvent({ phase: "Pending" }, 1)).toBeUndefined();
 });
 
+test("of a job with a matrix its instances count as progress", () => {
+  const jobs = {
+    a: { phase: "Running", instances: 2 },
+    "a.0": { phase: "Succeeded" },
+    "a.1": { phase: "Queued" },
+  } as const;
+  expect(progressOf(jobs)).toBe("1/2");
+});
+
 test("progress counts the jobs that ended", () => {
   expect(progressOf({ a: { phase: "Skipped" }, b: { phase: "Running" }, c: { phase: "Failed" } })).toBe("2/3");
 });

@@ -56,9 +56,9 @@ export function nextStep(job: JobStatus): StepStatus | undefined {
     : undefined;
 }
 
-/** Jobs that ended of all jobs, as `status.progress` shows it. */
+/** Jobs that ended of all jobs, as `status.progress` shows it; of a job with a matrix its instances count. */
 export function progressOf(jobs: Readonly<Record<string, JobStatus>>): string {
-  const all = Object.values(jobs);
+  const all = Object.values(jobs).filter((job) => job.instances === undefined);
   return `${all.filter((job) => hasEnded(job.phase)).length}/${all.length}`;
 }
 

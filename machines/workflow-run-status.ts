@@ -58,8 +58,12 @@ export function setJobs(fields: WorkflowRunFields, jobs: Jobs): WorkflowRunField
   return { ...fields, jobs, progress: progressOf(jobs) };
 }
 
-export function succeed(fields: WorkflowRunFields, now: number): WorkflowRunFields {
-  return ended(fields, "True", { reason: "RunCompleted", message: "all jobs ended well", now });
+export function succeed(
+  fields: WorkflowRunFields,
+  { outputs = {}, now }: { outputs?: Record<string, string>; now: number },
+): WorkflowRunFields {
+  const done = ended(fields, "True", { reason: "RunCompleted", message: "all jobs ended well", now });
+  return Object.keys(outputs).length === 0 ? done : { ...done, outputs };
 }
 
 /** An end without success; jobs that have not started never will. */

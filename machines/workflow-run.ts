@@ -1,7 +1,7 @@
 import { assign, emit, type SnapshotFrom, setup } from "xstate";
 import type { AppliedAction, JobStatus, WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
 import { isActive, sumOfJobs } from "./derive.ts";
-import { cancelReasons } from "./job-status.ts";
+import { cancelReasons, type OutputsFailedReason, outputsFailedReasons } from "./job-status.ts";
 import type { TransitionMeta } from "./lib/meta.ts";
 import { checkStatus } from "./lib/persist.ts";
 import { cannotStartReasons } from "./step-status.ts";
@@ -17,8 +17,10 @@ export type WorkflowRunEvent =
   | { type: "INVALID"; reason: moves.InvalidReason; message: string; now: number }
   /** Its jobs as their machines left them. */
   | { type: "JOBS"; jobs: Record<string, JobStatus> }
-  /** Derived: every job ended well (see derive.ts). */
-  | { type: "JOBS_SUCCEEDED"; now: number }
+  /** Derived: every job ended well (see derive.ts); `outputs` are the run's own. */
+  | { type: "JOBS_SUCCEEDED"; outputs?: Record<string, string>; now: number }
+  /** Every job ended well, but an output of the run has no value or does not fit. */
+  | { type: "OUTPUTS_FAILED"; reason: OutputsFailedReason; message: string; now: number }
   /** Derived: every job ended, not all of them well. */
   | { type: "JOB_FAILED"; now: number }
   /** Derived: it is stopping and no job is at work any more. */
@@ -186,9 +188,16 @@ export const workflowRunMachine = setup({
         JOBS_SUCCEEDED: {
           guard: "everyJobSucceeded",
           target: "Succeeded",
-          actions: assign(({ context, event }) => ({ status: moves.succeed(context.status, event.now) })),
-          description: "Every job ended well.",
+          actions: assign(({ context, event }) => ({ status: moves.succeed(context.status, event) })),
+          description: "Every job ended well; the outputs of the run are recorded.",
           meta: { writer: "controller", reason: "RunCompleted" },
+        },
+        OUTPUTS_FAILED: {
+          guard: "everyJobSucceeded",
+          target: "Failed",
+          actions: assign(({ context, event }) => ({ status: moves.fail(context.status, event) })),
+          description: "Every job ended well, but an output of the run has no value or does not fit.",
+          meta: { writer: "controller", reason: outputsFailedReasons },
         },
         JOB_FAILED: {
           guard: "aJobFailed",

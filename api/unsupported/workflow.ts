@@ -7,22 +7,13 @@ type Advice = Readonly<Record<string, string>>;
 const entries = (kind: Kind, prefix: string, message: string, advice: Advice): Unsupported[] =>
   Object.entries(advice).map(([field, text]) => ({ kind, path: `${prefix}.${field}`, message, advice: text }));
 
-const variables = "Set variables in the run text: `export NAME=value`.";
-
-const minutes =
-  "The field is timeout here, which is not supported yet: use spec.timeout of the WorkflowRun, or `timeout 5m COMMAND` in the run text.";
+const minutes = "Use timeout, e.g. timeout: 5m.";
 
 /** Fields of a step that will be honoured. */
 const stepLater = {
-  if: "Leave it out: a step runs when all steps before it have succeeded.",
-  env: variables,
-  timeout: "Use `timeout 5m COMMAND` in the run text, or spec.timeout of the WorkflowRun.",
-  "continue-on-error": "Let the run text end well: `COMMAND || true`.",
-  retry: "Repeat inside the run text: `for i in 1 2 3; do COMMAND && break; done`.",
   uses: "Write the steps of the Action into the job, each with run.",
   with: "Write the values into the run text.",
   suspend: "Split the work into two Workflows, and start the second one by hand.",
-  shell: "Choose a Runtime whose interpreter reads the script, or begin the run text with `#!`.",
 } satisfies Advice;
 
 /** Keys of GitHub Actions that have another form here. */
@@ -33,12 +24,7 @@ const stepForeign: Advice = {
 };
 
 const jobLater: Advice = {
-  if: "Leave it out: a job runs when all jobs in its needs have succeeded.",
-  env: variables,
-  timeout: "Use spec.timeout of the WorkflowRun.",
-  "continue-on-error": "Let the run text of the step end well: `COMMAND || true`.",
   strategy: "Write one job for each combination.",
-  retry: "Repeat inside the run text of the step.",
   uses: "Write the jobs of the Workflow here, each with steps.",
   with: "Write the values into the run texts.",
 };
@@ -56,12 +42,6 @@ const jobForeign: Advice = {
 };
 
 const trigger = "Leave it out: a WorkflowRun starts the Workflow.";
-
-const workflowLater: Advice = {
-  inputs: "Write the values into the run texts.",
-  outputs: "Read status.jobs of the WorkflowRun: it has the outputs of each job.",
-  env: variables,
-};
 
 const workflowForeign: Advice = {
   on: trigger,
@@ -86,26 +66,14 @@ const inputEntries = (kind: Kind): Unsupported[] =>
   entries(kind, "spec.inputs.*", never, { deprecationMessage: "Say it in description." });
 
 export const workflowEntries: readonly Unsupported[] = [
-  ...entries("Workflow", "spec", notYet, workflowLater),
   ...entries("Workflow", "spec", never, workflowForeign),
   ...inputEntries("Workflow"),
   ...jobEntries("Workflow"),
 ];
 
-export const workflowRunEntries: readonly Unsupported[] = [
-  ...entries("WorkflowRun", "spec", notYet, {
-    inputs: "Write the values into the run texts of the Workflow.",
-    parallelism: "Leave it out: all jobs that are ready run at once, as far as the Runtimes have room.",
-  }),
-  ...jobEntries("WorkflowRun"),
-];
+export const workflowRunEntries: readonly Unsupported[] = [...jobEntries("WorkflowRun")];
 
 export const actionEntries: readonly Unsupported[] = [
-  ...entries("Action", "spec", notYet, {
-    inputs: "Write the values into the run texts.",
-    outputs: "Leave it out: jobs cannot use Actions yet.",
-    env: variables,
-  }),
   ...entries("Action", "spec", never, {
     runs: "Write the steps into spec.steps.",
     name: "Use metadata.name.",
@@ -114,14 +82,6 @@ export const actionEntries: readonly Unsupported[] = [
     branding: "Leave it out.",
   }),
   ...inputEntries("Action"),
-  ...entries("Action", "spec.steps.*", notYet, {
-    if: stepLater.if,
-    env: variables,
-    timeout: "Use `timeout 5m COMMAND` in the run text.",
-    "continue-on-error": stepLater["continue-on-error"],
-    retry: stepLater.retry,
-    shell: stepLater.shell,
-  }),
   ...entries("Action", "spec.steps.*", never, {
     ...stepForeign,
     uses: "An Action does not use others; write their steps here, each with run.",

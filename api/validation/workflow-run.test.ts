@@ -45,11 +45,6 @@ test("its timeout is honoured, so it must be one", () => {
   expect(validateCreate("WorkflowRun", run({ timeout: "0s" })).map((error) => error.path)).toEqual(["spec.timeout"]);
 });
 
-test("what is not built yet is refused at creation", () => {
-  const eager = run({ suspend: true, shutdown: "Stop", parallelism: 2 });
-  expect(validateCreate("WorkflowRun", eager).map((error) => error.path)).toEqual(["spec.parallelism"]);
-});
-
 test("simple templates and workspaces are fine", () => {
   const steps = [step("a")];
   const of = (spec: object) => ({ metadata: { name: "a" }, spec });

@@ -64,10 +64,10 @@ const refusals: Record<string, { documents: string[]; want: string[] }> = {
       ),
     ] as string[],
   },
-  "a field that is not supported yet, with what to write instead": {
-    documents: [runtime, workflow.replace("run: make", "run: make, if: always()")],
+  "a field that is not supported, with what to write instead": {
+    documents: [runtime, workflow.replace("run: make", "run: make, timeout-minutes: 5")],
     want: [
-      "f.yaml:15:35: Workflow ci: spec.jobs.build.steps[0].if: not supported yet. Leave it out: a step runs when all steps before it have succeeded.",
+      "f.yaml:15:35: Workflow ci: spec.jobs.build.steps[0].timeout-minutes: not supported. Use timeout, e.g. timeout: 5m.",
     ],
   },
   "what breaks a pattern, in words": {

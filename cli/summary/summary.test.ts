@@ -28,7 +28,7 @@ const failures: Record<string, { run: Run; stderr: string[]; want: string[] }> =
     run: aRun("a", { phase: "Timeout", reason: "Timeout", message: "the attempt ran longer than 1s" }),
     stderr: ["still\u0007 waiting"],
     want: [
-      "a failed: Timeout: The attempt ran longer than spec.timeout. Raise spec.timeout or make the program faster.",
+      "a failed: Timeout: The attempt ran longer than its timeout. Raise the timeout or make the program faster.",
       "  last lines on stderr:",
       "    still\\u0007 waiting",
     ],

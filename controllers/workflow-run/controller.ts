@@ -82,8 +82,14 @@ export function createWorkflowRunController(
   const controller = createController({ name: "workflow-run", reconcile, workers: 8, ...deps });
 
   informers.workflowRuns.onChange((old, next) => {
-    if (next !== undefined) controller.enqueue(keyOf(next));
-    else if (old?.metadata.uid !== undefined) forget(old.metadata.uid);
+    wakeOwner(next ?? old);
+    if (next !== undefined) {
+      controller.enqueue(keyOf(next));
+      // A job that is a WorkflowRun of its own ends when its job is to.
+      for (const child of informers.workflowRuns.byIndex("owner", next.metadata.uid ?? "")) {
+        if (!hasEnded(child.status?.phase)) controller.enqueue(keyOf(child));
+      }
+    } else if (old?.metadata.uid !== undefined) forget(old.metadata.uid);
   });
   informers.runs.onChange((old, next) => wakeOwner(next ?? old));
   informers.workspaces.onChange((old, next) => wakeOwner(next ?? old));
@@ -102,8 +108,8 @@ export function createWorkflowRunController(
   });
 
   function wakeOwner(child: KubeObject | undefined): void {
-    const owner = child?.metadata.ownerReferences?.find((reference) => reference.controller);
-    if (owner?.kind !== workflowRuns.kind) return;
+    const owner = ownerOf(child);
+    if (owner === undefined) return;
     const isWide = (memories.get(owner.uid)?.activeJobs ?? 0) >= wideJobs;
     controller.enqueue(`${child?.metadata.namespace}/${owner.name}`, { afterMs: isWide ? gatheringMs : 0 });
   }
@@ -188,6 +194,7 @@ export function createWorkflowRunController(
       const childUid = child.metadata.uid ?? "";
       if (!memory.sightings.has(childUid)) memory.sightings.set(childUid, clock.now());
     }
+    const parent = informers.workflowRuns.get(`${run.metadata.namespace}/${ownerOf(run)?.name}`);
     const source: Source = hasEnded(run.status?.phase) ? { kind: "over" } : await sources.of(run);
     const seen: Seen = {
       run,
@@ -196,6 +203,7 @@ export function createWorkflowRunController(
       inbox: await desk.read(run),
       runs: await find(run, ownRuns, namedRuns(run), informers.runs, runClient),
       workspaces: await find(run, ownWorkspaces, namedWorkspaces(run), informers.workspaces, workspaceClient),
+      ...(parent === undefined ? {} : { parent }),
       children: await find(run, ownChildren, namedChildren(run), informers.workflowRuns, workflowRunClient),
       runtimeOf: (name) => informers.runtimes.get(`${run.metadata.namespace}/${name}`),
       refused: memory.refused,
@@ -392,6 +400,12 @@ function warnOfField({ recorder, tally }: ControllerDeps, run: WorkflowRun, fiel
   const verbs = field === "suspend" ? "Suspend or Resume" : "Stop or Terminate";
   const message = `spec.${field} of a WorkflowRun that has begun is deprecated: create a WorkflowAction with ${verbs}`;
   tell(recorder, workflowRuns, run, { type: "Warning", reason: "DeprecatedField", message });
+}
+
+/** The WorkflowRun that an object is a child of. */
+function ownerOf(child: KubeObject | undefined) {
+  const owner = child?.metadata.ownerReferences?.find((reference) => reference.controller);
+  return owner?.kind === workflowRuns.kind ? owner : undefined;
 }
 
 interface AnswerActions {

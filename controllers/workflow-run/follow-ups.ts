@@ -27,7 +27,9 @@ export const lacksTtl = ({ spec, metadata }: PersistentWorkspace): boolean =>
 export function followUps(seen: Seen, status: WorkflowRunStatus): FollowUps {
   const wanted = new Set<string>();
   for (const job of Object.values(status.jobs ?? {})) {
-    for (const step of job.steps ?? []) if (isActive(step) && step.runName !== undefined) wanted.add(step.runName);
+    for (const step of (job.steps ?? []).flatMap((each) => [each, ...(each.steps ?? [])])) {
+      if (isActive(step) && step.runName !== undefined) wanted.add(step.runName);
+    }
   }
   const abandoned: Run[] = [];
   for (const found of seen.runs.values()) {
@@ -39,8 +41,10 @@ export function followUps(seen: Seen, status: WorkflowRunStatus): FollowUps {
   for (const found of seen.workspaces.values()) {
     if (found.kind !== "ours") continue;
     const { object } = found;
-    const job = status.jobs?.[object.metadata.labels?.[labels.job] ?? ""];
-    const isOver = job === undefined ? hasEnded(status.phase) : hasEnded(job.phase);
+    const { [labels.job]: id = "", [labels.attempt]: attempt } = object.metadata.labels ?? {};
+    const job = status.jobs?.[id];
+    const isEarlier = Number(attempt ?? 1) < (job?.attempt ?? 1);
+    const isOver = job === undefined ? hasEnded(status.phase) : hasEnded(job.phase) || isEarlier;
     if (isOver && lacksTtl(object)) unneeded.push(object);
   }
   return { abandoned, unneeded };

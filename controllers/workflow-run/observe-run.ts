@@ -1,22 +1,49 @@
 import { parseDuration } from "#api/duration.ts";
 import type { WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
+import { labels } from "#api/labels.ts";
 import { parseTime } from "#api/time.ts";
 import { workflowRunEvent } from "#machines/derive.ts";
 import type { WorkflowRunEvent } from "#machines/workflow-run.ts";
 import { formatErrors } from "#workflows/field-error.ts";
+import { evaluateOutputs } from "#workflows/outputs.ts";
+import { jobValues, memberOf, runValues } from "#workflows/values.ts";
 import type { Seen } from "./seen.ts";
 
 /** What is due for a WorkflowRun whose jobs are as `status` says. */
 export function observeRun(seen: Seen, status: WorkflowRunStatus, now: number): WorkflowRunEvent | undefined {
   switch (status.phase) {
     case "Pending":
-      return observePending(seen, now);
+      return observeParent(seen, now) ?? observePending(seen, now);
     case "Running":
     case "Suspended":
-      return workflowRunEvent(status, now) ?? observeTimeout(seen, status, now) ?? observeWorkspaces(seen, status, now);
+      return (
+        observeSum(seen, status, now) ??
+        observeParent(seen, now) ??
+        observeTimeout(seen, status, now) ??
+        observeWorkspaces(seen, status, now)
+      );
     default:
       return workflowRunEvent(status, now);
   }
+}
+
+function observeSum({ run, source }: Seen, status: WorkflowRunStatus, now: number): WorkflowRunEvent | undefined {
+  const event = workflowRunEvent(status, now);
+  if (event?.type !== "JOBS_SUCCEEDED" || source.kind !== "plan" || !source.compiled.ok) return event;
+  const { plan } = source.compiled;
+  const values = { ...runValues(run, source.inputs), jobs: jobValues(plan.order, status.jobs) };
+  const result = evaluateOutputs(plan.outputs, values);
+  if (result.ok) return { ...event, outputs: result.outputs };
+  return { type: "OUTPUTS_FAILED", reason: result.reason, message: result.message, now };
+}
+
+/** A run that is a job of another one ends when that does not need it any more. */
+function observeParent({ parent, run }: Seen, now: number): WorkflowRunEvent | undefined {
+  if (parent === undefined) return undefined;
+  const job = memberOf(parent.status?.jobs, run.metadata.labels?.[labels.job] ?? "");
+  if (job?.phase === "Running" && job.workflowRunName === run.metadata.name) return undefined;
+  const message = `WorkflowRun ${parent.metadata.name} does not need it any more: ${job?.message ?? "its job is over"}`;
+  return { type: "TERMINATE", message, now };
 }
 
 function observePending({ source }: Seen, now: number): WorkflowRunEvent | undefined {

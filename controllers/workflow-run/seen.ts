@@ -43,6 +43,8 @@ export interface Seen {
   readonly honoursDeprecated: boolean;
   /** WorkflowActions to apply, and recorded ones to forget. */
   readonly inbox: Inbox;
+  /** The run whose job this one is. */
+  readonly parent?: WorkflowRun;
   /** WorkflowRuns of jobs that use Workflows by name, as for Runs. */
   readonly children: ReadonlyMap<string, Found<WorkflowRun>>;
   runtimeOf(name: string): Runtime | undefined;

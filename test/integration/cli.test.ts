@@ -91,7 +91,7 @@ test("failures end the command with 1 and say why, with the last words on stderr
     expect.arrayContaining([
       "test/check Running",
       expect.stringMatching(/^test\/check Failed [\d.]+m?s ExitNonZero: exit code 7: problem \d+$/),
-      expect.stringMatching(/^test\/never Skipped StepFailed: step check did not succeed /),
+      expect.stringMatching(/^test\/never Skipped StepFailed: step check, which comes before it, did not succeed$/),
       expect.stringMatching(/^test Failed [\d.]+m?s StepFailed: /),
       "deploy Skipped NeedsNotSucceeded: job test, which it needs, ended as Failed",
       expect.stringMatching(/^missing Failed( [\d.]+m?s)? ArtifactMissing: .*dist\.tgz/),

@@ -91,7 +91,7 @@ const models: Readonly<Record<string, Model>> = {
     schema: WorkflowRunStatus,
     minimums: {
       states: 6,
-      transitions: 56,
+      transitions: 57,
       refusals: 30,
       coveringPaths: 3400,
       simplePaths: 6,

@@ -163,6 +163,21 @@ export const workflowRunArrangements = arranged<WorkflowStage, WorkflowRunEvent>
   scenes: [
     scene("jobs of its own", [start], { spec: inline }),
     scene("a Workflow that is referred to", [freeze, invalid("WorkflowNotFound")], { spec: referring }),
+    scene(
+      "a Workflow with an output that has no value",
+      [freeze],
+      { spec: referring, outputs: { version: { value: "${{ fromJSON('{') }}" } } },
+      {
+        events: (snapshot) =>
+          snapshot.value === "Pending" ? [freeze] : snapshot.value === "Running" ? [at("Succeeded")] : [],
+        follows: (snapshot, event) => {
+          const next = follows(snapshot, event);
+          return next?.type === "JOBS_SUCCEEDED"
+            ? { type: "OUTPUTS_FAILED", reason: "ExpressionFailed", message, now }
+            : next;
+        },
+      },
+    ),
     scene("jobs that need each other", [invalid("InvalidWorkflow")], {
       spec: { jobs: { build: job([step("test")], { needs: ["build"] }) } },
     }),
@@ -235,7 +250,9 @@ export const workflowRunArrangements = arranged<WorkflowStage, WorkflowRunEvent>
   ],
   arrange: {
     async FREEZE(stage) {
-      await stage.plane.create(workflows, { metadata: { name: "build", namespace }, spec: { jobs } });
+      const { outputs } = stage.surroundings;
+      const spec = outputs === undefined ? { jobs } : { jobs, outputs };
+      await stage.plane.create(workflows, { metadata: { name: "build", namespace }, spec });
       await stage.exists();
     },
     START: (stage) => stage.exists(),
@@ -288,6 +305,7 @@ export const workflowRunArrangements = arranged<WorkflowStage, WorkflowRunEvent>
       }
     },
     JOBS_SUCCEEDED: byItself,
+    OUTPUTS_FAILED: byItself,
     JOB_FAILED: byItself,
     JOBS_ENDED: byItself,
     TIME_OUT: byItself,

@@ -2,6 +2,7 @@ import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
 import type { JobSpec } from "#api/kinds/job.ts";
 import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
 import type { Run, RunStatus } from "#api/kinds/run.ts";
+import type { WorkflowSpec } from "#api/kinds/workflow.ts";
 import type { WorkflowActionSpec } from "#api/kinds/workflow-action.ts";
 import type { JobStatus, StepStatus, WorkflowRun, WorkflowRunSpec } from "#api/kinds/workflow-run.ts";
 import type { KubeObject } from "#api/meta.ts";
@@ -25,6 +26,8 @@ export interface WorkflowSurroundings {
   readonly refuses?: "Run" | "PersistentWorkspace";
   /** With every job that ends, at the same moment, comes an action that is refused. */
   readonly comesWithAction?: true;
+  /** Of the Workflow that is referred to. */
+  readonly outputs?: WorkflowSpec["outputs"];
   /** Requests that are lost on their way; by default none. */
   readonly loses?: (request: FaultRequest) => boolean;
 }

@@ -232,6 +232,7 @@ export const workflowRunOracle: Oracle = {
       ...recording,
       ...going,
       JOBS_SUCCEEDED: (before) => allJobsEnded(before) && !jobsOf(before).some(isBad),
+      OUTPUTS_FAILED: (before) => allJobsEnded(before) && !jobsOf(before).some(isBad),
       JOB_FAILED: (before) => allJobsEnded(before) && jobsOf(before).some(isBad),
     },
     Suspended: { ...always("STOP", "TERMINATE", "RESUME"), ...specMarks, ...recording, ...going },
@@ -257,6 +258,7 @@ export const workflowRunOracle: Oracle = {
     INVALID: ["Failed"],
     JOBS: ["stays"],
     JOBS_SUCCEEDED: ["Succeeded"],
+    OUTPUTS_FAILED: ["Failed"],
     JOB_FAILED: ["Failed"],
     JOBS_ENDED: ["Failed"],
     TIME_OUT: endsWithJobs,
@@ -272,13 +274,15 @@ export const workflowRunOracle: Oracle = {
     const { before, after, event } = move;
     const jobs = jobsOf(after);
     const isEnd = runEnds.includes(after.phase);
-    const ended = jobs.filter(hasEnded).length;
+    const counted = jobs.filter((job) => !has(job, "instances"));
+    const ended = counted.filter(hasEnded).length;
     return claims({
       ...common({ terminal: runEnds }, move, ["appliedActions"]),
       ...finished({ terminal: runEnds }, move, "Succeeded"),
       "no job outlives its run": !isEnd || jobs.every(hasEnded),
       "a run succeeds only by its jobs": after.phase !== "Succeeded" || (jobs.length > 0 && jobs.every(endedWell)),
-      "progress counts the jobs that ended": !has(after, "jobs") || after.progress === `${ended}/${jobs.length}`,
+      "progress counts the jobs that ended": !has(after, "jobs") || after.progress === `${ended}/${counted.length}`,
+      "outputs only of a success": after.phase === "Succeeded" || !has(after, "outputs"),
       "attempts count from 1": !has(after, "jobs") || after.attempt === 1,
       "a run that is stopping says why": after.phase !== "Stopping" || has(after, "reason"),
       "Suspended is the mark of a run that goes on":

@@ -53,7 +53,11 @@ export const workflowRunSamples: Samples<WorkflowRunEvent> = {
     { type: "INVALID", reason: "WorkflowNotFound", message, now: at(1) },
   ],
   JOBS: stages.map((jobs) => ({ type: "JOBS", jobs })),
-  JOBS_SUCCEEDED: [{ type: "JOBS_SUCCEEDED", now: at(20) }],
+  JOBS_SUCCEEDED: [
+    { type: "JOBS_SUCCEEDED", now: at(20) },
+    { type: "JOBS_SUCCEEDED", outputs: { version: "1.2.3" }, now: at(20) },
+  ],
+  OUTPUTS_FAILED: [{ type: "OUTPUTS_FAILED", reason: "ExpressionFailed", message, now: at(20) }],
   JOB_FAILED: [{ type: "JOB_FAILED", now: at(20) }],
   JOBS_ENDED: [{ type: "JOBS_ENDED", now: at(40) }],
   TIME_OUT: [{ type: "TIME_OUT", message, now: at(30) }],
