@@ -104,8 +104,8 @@ export async function serveApi(options: ServeApiOptions): Promise<ApiServer> {
     const path = request.url.split("?")[0];
     throw new StatusError(failure(404, "NotFound", `there is no ${request.method} ${path}`));
   });
-  api.setErrorHandler((thrown: FastifyError, request, reply) => {
-    const error = thrown.code?.startsWith("FST_") ? new StatusError(frameworkStatus(thrown)) : statusErrorOf(thrown);
+  api.setErrorHandler((thrown: unknown, request, reply) => {
+    const error = isFastifyError(thrown) ? new StatusError(frameworkStatus(thrown)) : statusErrorOf(thrown);
     if (error.code >= 500 && error.code !== 503) logger.error("a request failed", { path: request.url, error: thrown });
     if (error.retryAfterMs !== undefined) reply.header("retry-after", Math.ceil(error.retryAfterMs / 1000));
     return sendStatus(reply, error.status);
@@ -143,6 +143,9 @@ function isSignedBy(certificate: X509Certificate, { ca }: RequestHeaders): boole
     return certificate.checkIssued(authority) && certificate.verify(authority.publicKey);
   });
 }
+
+const isFastifyError = (error: unknown): error is FastifyError =>
+  error instanceof Error && String((error as Partial<FastifyError>).code).startsWith("FST_");
 
 /** What is wrong with a request before anybody has looked at it, such as a malformed path. */
 function frameworkStatus({ statusCode = 400, message }: FastifyError): ApiStatus {
