@@ -14,14 +14,20 @@ const lookAgainMs = 50;
 export class LastWords {
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
-  readonly #untilMs: number;
+  readonly #isLongAgo: boolean;
+  #untilMs = Number.NEGATIVE_INFINITY;
 
   /** @param endedMs when the attempt ended, by the clock of its node; lines of long ago are waited for no more */
   constructor(endedMs: number | undefined, clock: Clock, signal: AbortSignal) {
     this.#clock = clock;
     this.#signal = signal;
-    const isLongAgo = endedMs !== undefined && clock.now() - endedMs > clockSkewMs;
-    this.#untilMs = isLongAgo ? Number.NEGATIVE_INFINITY : clock.monotonic() + patienceMs;
+    this.#isLongAgo = endedMs !== undefined && clock.now() - endedMs > clockSkewMs;
+    this.progressed();
+  }
+
+  /** Something was read: more may follow, however long its reader took. */
+  progressed(): void {
+    if (!this.#isLongAgo) this.#untilMs = this.#clock.monotonic() + patienceMs;
   }
 
   /** Waits a moment. @returns false when looking again makes no sense */

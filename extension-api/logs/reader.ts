@@ -114,7 +114,9 @@ export class RunLogReader {
     const lastWords = this.#lastWords(segment);
     while (!isWhole && tail.ended < segment.to && (await lastWords.wait())) tail = await read();
     const { entries, place } = tail;
-    const gaps = new Gaps(entries[0]?.record.attempt ?? 1, undefined);
+    // Where fewer were found than asked for, the first that is left should be the first there was.
+    const isAll = entries.length < count && this.#sinceMs === Number.NEGATIVE_INFINITY && segment.from === 1;
+    const gaps = new Gaps(entries[0]?.record.attempt ?? 1, isAll ? 0 : undefined);
     const deliveries: Delivery[] = [];
     for (const entry of entries)
       deliveries.push(...this.#deliver(entry, gaps, deliveries.at(-1)?.place ?? entry.place));
@@ -174,8 +176,11 @@ export class RunLogReader {
   async *#readOut(segment: Segment): AsyncGenerator<readonly Delivery[]> {
     const lastWords = this.#lastWords(segment);
     try {
-      do yield* this.#readOn(segment);
-      while (!(await this.#isComplete(segment)) && (await lastWords.wait()));
+      do {
+        const before = this.#place;
+        yield* this.#readOn(segment);
+        if (this.#place.at?.position !== before.at?.position) lastWords.progressed();
+      } while (!(await this.#isComplete(segment)) && (await lastWords.wait()));
     } catch (error) {
       if (!(error instanceof PodGoneError) || segment.required) throw error;
       yield [this.#delivered(this.#goneItem(segment, "the rest of the log"), after(segment))];

@@ -185,7 +185,8 @@ export class LiveLog {
       const lines = after.take(stored.push(piece));
       if (lines.length === 0) continue;
       any = true;
-      await this.#push(lines, piece.length, signal);
+      // Records keep the piece that they are in; a long one began in an earlier piece.
+      await this.#push(lines, Math.max(piece.length, sizeOf(lines)), signal);
     }
     return any;
   }

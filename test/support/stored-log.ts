@@ -59,9 +59,13 @@ export class StoredLog {
     this.#wake();
   }
 
-  /** The file has grown too large: a new one is begun, and what followers have not read of the old one they never see. */
+  /**
+   * The file has grown too large and a new one is begun. Followers go over to it at once: what they have not read of the old
+   * one they never see.
+   */
   rotate(): void {
     this.#now += 1_000n;
+    this.#current.length = 0;
     this.#current = [];
     this.#files++;
     this.#wake();
