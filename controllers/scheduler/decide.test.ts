@@ -162,7 +162,7 @@ const waits: Record<string, Waits> = {
     world: withWorkspace(new SmallWorld(makeView("p", { runs: 1 }), "q").put("p", makeWorkload("r")), "p"),
     run: inWorkspace,
     reason: "InsufficientCapacity",
-    message: "runs 1 does not fit on Pod p of workspace ws (full)",
+    message: "runs 1 does not fit on Pod p of workspace ws (2 Pods: 1 full, 1 without the workspace)",
     topics: ["runtime", "workspace:ws", "pod:ns/uid-p"],
   },
 };

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import type { PersistentWorkspace, PersistentWorkspaceStatus } from "#api/kinds/persistent-workspace.ts";
 import type { RunStatus } from "#api/kinds/run.ts";
 import { isTerminal } from "#api/runs.ts";
 import { decide } from "./decide.ts";
@@ -47,7 +48,21 @@ const step = fc.oneof(
     arbitrary: fc.record({ kind: fc.constant("pod" as const), podName, ready: fc.boolean(), draining: fc.boolean() }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("podGone" as const), podName }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("workspace" as const), podName: fc.option(podName) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant("workspace" as const),
+      podName: fc.option(podName),
+      phase: fc.constantFrom(
+        "Bound" as const,
+        "Bound" as const,
+        "Pending" as const,
+        "Lost" as const,
+        "Released" as const,
+      ),
+      uid: fc.nat({ max: 2 }),
+    }),
+  },
   { weight: 8, arbitrary: fc.record({ kind: fc.constant("decide" as const) }) },
   {
     weight: 8,
@@ -75,8 +90,12 @@ type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 const podOf = (name: string, ready: boolean, draining = false) =>
   makePod(name, { capacity: { runs: 2, gpu: 1 }, ready, draining });
 
-const workspaceOn = (pod: string) =>
-  makeWorkspace("ws", { phase: "Bound", runtime: "bash", boundPod: pod, boundPodUID: `uid-${pod}` });
+/** Made anew it has the same name and another UID. */
+function workspaceOn(pod: string, phase: PersistentWorkspaceStatus["phase"] = "Bound", uid = 0): PersistentWorkspace {
+  const bound = { runtime: "bash", boundPod: pod, boundPodUID: `uid-${pod}` };
+  const made = makeWorkspace("ws", { phase, ...(phase === "Pending" ? {} : bound) });
+  return { ...made, metadata: { ...made.metadata, uid: `uid-ws-${uid}` } };
+}
 
 function act(cluster: FakeCluster, one: Step, number: number): void {
   const among = (phases: string[], index: number) => {
@@ -132,7 +151,7 @@ function act(cluster: FakeCluster, one: Step, number: number): void {
       return;
     case "workspace":
       if (one.podName === null) cluster.workspaces.delete("ns/ws");
-      else cluster.workspaces.set(workspaceOn(one.podName));
+      else cluster.workspaces.set(workspaceOn(one.podName, one.phase, one.uid));
       return;
     case "decide":
       cluster.decide();
@@ -193,7 +212,7 @@ function expectNobodyForgotten(cluster: FakeCluster): void {
   if (cluster.engine.ledger.holding === 0) expect(forgotten.map((run) => run.metadata.name)).toEqual([]);
 }
 
-test("with late watches, lost writes and Pods that come and go: capacity holds, and nobody who could run is left waiting", () => {
+test("with late watches, lost writes, Pods that come and go and workspaces that are made anew: capacity holds, and nobody who could run is left waiting", () => {
   let holds = 0;
   fc.assert(
     fc.property(fc.array(step, { minLength: 20, maxLength: 150 }), (steps) => {

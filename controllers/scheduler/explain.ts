@@ -1,5 +1,7 @@
 import type { Amounts } from "#api/quantity.ts";
 import type { WaitingReason } from "#api/reasons.ts";
+import { withoutCohort } from "./filters/run-affinity.ts";
+import { withoutWorkspace } from "./filters/workspace.ts";
 import type { Refusal } from "./framework.ts";
 import type { Slot } from "./slot.ts";
 import { podsOfCohort, type Snapshot } from "./snapshot.ts";
@@ -40,8 +42,6 @@ export const noRefusals: Refusals = { counts: new Map(), holdable: undefined };
 
 /** A cohort on more Pods than this waits for room on any. */
 const maxPodTopics = 8;
-
-const unasked = "without a Run that the required affinity names";
 
 /** Whether some Pod refused the Run because of its labels. */
 export function refusedByLabels(refusals: Iterable<Refusal>): boolean {
@@ -114,7 +114,7 @@ interface Summary {
 }
 
 /** One reason for all: room, if that is all that some Pod lacks; else affinity; else readiness. */
-function summarize(pods: number, { counts }: Refusals, single: boolean): Summary {
+function summarize(pods: number, { counts }: Refusals, inWorkspace: boolean): Summary {
   const phrases = new Map<string, number>();
   const reasons = new Set<WaitingReason>();
   let asked = 0;
@@ -128,12 +128,14 @@ function summarize(pods: number, { counts }: Refusals, single: boolean): Summary
     count(refusal.reason, refusal.message, by);
     if (refusal.reason === "InsufficientCapacity" && refusal.lasting !== true) lasting = false;
   }
-  // The search was narrowed to the Pods where required affinity can hold; the others would have said this.
-  if (!single && asked < pods) count("AffinityNotSatisfied", unasked, pods - asked);
+  // The search was narrowed to the Pod of the workspace, or to those where required affinity can hold; the others would have said this.
+  if (asked < pods) {
+    const { reason, message } = inWorkspace ? withoutWorkspace : withoutCohort;
+    count(reason, message, pods - asked);
+  }
   const list = [...phrases].sort(([a], [b]) => (a < b ? -1 : 1));
-  const tally = single
-    ? ` (${list.map(([phrase]) => phrase).join(", ")})`
-    : pods === 0
+  const tally =
+    pods === 0
       ? ""
       : ` (${pods} ${pods === 1 ? "Pod" : "Pods"}: ${list.map(([phrase, by]) => `${by} ${phrase}`).join(", ")})`;
   const order = ["InsufficientCapacity", "AffinityNotSatisfied"] as const;

@@ -86,7 +86,7 @@ const cases: Record<string, Case> = {
     filter: workspacePod,
     world: boundTo(new SmallWorld("p", "q"), "q"),
     run: inWorkspace,
-    want: "not the Pod of the workspace",
+    want: "without the workspace",
   },
   "an unusable workspace is on no Pod": {
     filter: workspacePod,

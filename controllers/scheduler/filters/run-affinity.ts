@@ -1,7 +1,8 @@
-import type { Filter, Verdict } from "../framework.ts";
+import type { Filter, Refusal, Verdict } from "../framework.ts";
 
 const reason = "AffinityNotSatisfied";
-const missing: Verdict = { reason, message: "without a Run that the required affinity names" };
+/** What every Pod says on which nobody is that the Run has to be with. */
+export const withoutCohort: Refusal = { reason, message: "without a Run that the required affinity names" };
 const avoided: Verdict = { reason, message: "with a Run that the required anti-affinity names" };
 const repelled: Verdict = { reason, message: "with a Run whose anti-affinity names this one", byLabels: true };
 
@@ -12,7 +13,7 @@ const repelled: Verdict = { reason, message: "with a Run whose anti-affinity nam
 export const runAffinity: Filter = {
   name: "run-affinity",
   filter(_run, pod, { affinity }) {
-    for (const term of affinity.required) if (!term.seed && !term.pods.has(pod.key)) return missing;
+    for (const term of affinity.required) if (!term.seed && !term.pods.has(pod.key)) return withoutCohort;
     if (affinity.avoided.has(pod.key)) return avoided;
     return affinity.repelling.has(pod.key) ? repelled : undefined;
   },
