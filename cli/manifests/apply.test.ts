@@ -77,7 +77,7 @@ const refusals: Record<string, { documents: string[]; want: string[] }> = {
   "a wrong type": {
     documents: [runtime, run.replace('"true"', "[yes]")],
     want: [
-      'f.yaml:10:32: Run hello: spec.source.inline: Invalid value: "array": spec.source.inline in body must be of type string: "array"',
+      "f.yaml:10:32: Run hello: spec.source.inline: must be a text, and is a list. Write a text; put quotes around numbers, true and false.",
     ],
   },
   "what a rule forbids": {

@@ -5,18 +5,27 @@ import { isAlias, isMap, isPair, isScalar, isSeq, type Node, type Pair } from "y
  * nearest field above it that is written down: what is missing has no place of its own.
  */
 export function locate(root: Node | null, path: string): number {
+  return walk(root, path).offset;
+}
+
+/** The value of the field itself; undefined where it is not written down. */
+export function valueAt(root: Node | null, path: string): unknown {
+  const { node, rest } = walk(root, path);
+  return rest === "" ? node : undefined;
+}
+
+function walk(root: Node | null, path: string): { offset: number; node: unknown; rest: string } {
   let node: unknown = root;
   let offset = root?.range?.[0] ?? 0;
   let rest = path;
-  while (rest !== "") {
-    if (isAlias(node)) return offset;
+  while (rest !== "" && !isAlias(node)) {
     const next = isSeq(node) ? item(node.items, rest) : isMap(node) ? member(node.items, rest) : undefined;
-    if (next === undefined) return offset;
+    if (next === undefined) break;
     offset = next.offset ?? offset;
     node = next.value;
     rest = next.rest;
   }
-  return offset;
+  return { offset, node, rest };
 }
 
 interface Found {

@@ -10,7 +10,9 @@ export interface Manifest {
   readonly resource: ResourceType<KubeObject>;
   /** With its namespace, where the kind has one. */
   readonly object: KubeObject & { readonly [field: string]: unknown };
-  at(path: string): Position;
+  at(path: string, inText?: Position): Position;
+  /** A line of the file, from 1. */
+  line(number: number): string;
 }
 
 /** `Workflow ci`, or `Run job-*` where the server makes up the name. */
@@ -45,7 +47,7 @@ export function toManifest(
   namespace: string | undefined,
   fallback = "default",
 ): Manifest | Problem {
-  const { file, value, at } = document;
+  const { file, value, at, line } = document;
   const problem = (path: string, message: string, advice: string): Problem => ({ file, ...at(path), message, advice });
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     return problem("", "this document is no object", "Write apiVersion, kind, metadata and spec.");
@@ -64,7 +66,7 @@ export function toManifest(
   const metadata = member(value, "metadata");
   const named = ["name", "generateName"].some((key) => isText(member(metadata, key)));
   if (!named) return problem("metadata.name", `${kind}: metadata.name is missing`, "Give the object a name.");
-  if (!resource.namespaced) return { file, resource, object: value as Manifest["object"], at };
+  if (!resource.namespaced) return { file, resource, object: value as Manifest["object"], at, line };
 
   const own = member(metadata, "namespace");
   if (own !== undefined && own !== null && own !== "" && !isText(own)) {
@@ -76,7 +78,7 @@ export function toManifest(
   }
   const place = isText(own) ? own : (namespace ?? fallback);
   const object = { ...value, metadata: { ...(metadata as object), namespace: place } };
-  return { file, resource, object: object as unknown as Manifest["object"], at };
+  return { file, resource, object: object as unknown as Manifest["object"], at, line };
 }
 
 const isText = (value: unknown): value is string => typeof value === "string" && value !== "";

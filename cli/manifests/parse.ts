@@ -1,13 +1,20 @@
 import { type Document, isAlias, isScalar, LineCounter, type Node, parseAllDocuments, visit } from "yaml";
 import { locate } from "./locate.ts";
+import { locateText } from "./locate-text.ts";
 import type { Position, Problem } from "./problem.ts";
 
 /** One document of a file, read but not judged. */
 export interface ParsedDocument {
   readonly file: string;
   readonly value: unknown;
-  /** Where the field of a path is written, or the nearest one above it. */
-  at(path: string): Position;
+  /**
+   * Where the field of a path is written, or the nearest one above it.
+   *
+   * @param inText a place in the text of the field, for the place in the file; where that cannot be told, the field is meant
+   */
+  at(path: string, inText?: Position): Position;
+  /** A line of the file, from 1. */
+  line(number: number): string;
 }
 
 export interface Parsed {
@@ -37,6 +44,7 @@ function isForeign(tag: unknown): boolean {
 /** The documents of a file, JSON included. Documents without content are left out. */
 export function parseManifests(file: string, text: string): Parsed {
   const lines = new LineCounter();
+  const fileLines = text.split(/\r?\n/);
   const read = parseAllDocuments(text, { ...(options as object), lineCounter: lines });
   const documents: ParsedDocument[] = [];
   const problems: Problem[] = [];
@@ -58,7 +66,12 @@ export function parseManifests(file: string, text: string): Parsed {
     try {
       const value = document.toJS() as unknown;
       if (value === null || value === undefined) continue;
-      documents.push({ file, value, at: (path) => place(locate(root, path)) });
+      documents.push({
+        file,
+        value,
+        at: (path, inText) => place((inText && locateText(root, path, text, inText)) ?? locate(root, path)),
+        line: (number) => fileLines[number - 1] ?? "",
+      });
     } catch (error) {
       // So many aliases that the document would explode.
       const message = error instanceof Error ? lowerFirst(error.message) : String(error);

@@ -15,8 +15,40 @@ const mismatch = /^(Invalid value: .*?): \S+ in body should match '(.*)'$/s;
 /** Names that Kubernetes checks itself, with the pattern behind the words of its message. */
 const badName = /^(Invalid value: .*?): a lowercase RFC 1123 (subdomain|label) must consist of /s;
 
+/** Types as the API server calls them. */
+const types: Readonly<Record<string, string>> = {
+  string: "a text",
+  array: "a list",
+  object: "a map",
+  integer: "a whole number",
+  number: "a number",
+  boolean: "true or false",
+  null: "nothing",
+};
+
+const wrongType = /^Invalid value: "\w+": (\S+) in body must be of type (\w+): "(\w+)"$/;
+
+/** What people write as a single text, and is a list here. */
+const lists: Readonly<Record<string, string>> = {
+  needs: "Write needs: [JOB].",
+  options: "Write options: [VALUE, VALUE].",
+  steps: "Write each step behind a dash.",
+};
+
+function typeInWords(message: string): { readonly message: string; readonly advice?: string } | undefined {
+  const [, path = "", wanted = "", found = ""] = wrongType.exec(message) ?? [];
+  if (types[wanted] === undefined) return undefined;
+  const advice = wanted === "array" ? lists[path.split(".").at(-1) ?? ""] : quoted[wanted];
+  const text = `must be ${types[wanted]}, and is ${types[found] ?? found}`;
+  return advice === undefined ? { message: text } : { message: text, advice };
+}
+
+const quoted: Readonly<Record<string, string>> = { string: "Write a text; put quotes around numbers, true and false." };
+
 /** The message of the API server about a text that does not match its pattern, with words for the pattern where there are some. */
 export function inWords(message: string): { readonly message: string; readonly advice?: string } {
+  const type = typeInWords(message);
+  if (type !== undefined) return type;
   const [, what, pattern = ""] = mismatch.exec(message) ?? [];
   const [, whatName, rule] = badName.exec(message) ?? [];
   const advice = words.get(rule === undefined ? pattern : patterns[rule as "subdomain" | "label"]);

@@ -19,6 +19,21 @@ export async function readManifests(
   files: InputFiles,
   fallback = "default",
 ): Promise<Manifest[]> {
+  const { manifests, problems } = await parseFiles(paths, namespace, files, fallback);
+  if (problems.length > 0) throw new ManifestError(problems);
+  return manifests;
+}
+
+/**
+ * The same with what is wrong beside what can be read.
+ * @throws CliError when a file cannot be read.
+ */
+export async function parseFiles(
+  paths: readonly string[],
+  namespace: string | undefined,
+  files: InputFiles,
+  fallback = "default",
+): Promise<{ manifests: Manifest[]; problems: Problem[] }> {
   const texts: [file: string, text: string][] = [];
   for (const path of new Set(paths)) texts.push(...(await readPath(path, files)));
   const problems: Problem[] = [];
@@ -33,8 +48,7 @@ export async function readManifests(
     }
   }
   problems.push(...duplicates(manifests));
-  if (problems.length > 0) throw new ManifestError(problems);
-  return manifests;
+  return { manifests, problems };
 }
 
 /**

@@ -71,12 +71,22 @@ function referencesOf({ resource, object }: Manifest): Reference[] {
 }
 
 function ofJobs(spec: unknown): Reference[] {
-  return entries(member(spec, "jobs")).map(([id, job]) => ({
-    kind: "Runtime",
-    name: member(job, "runs-on"),
-    path: `spec.jobs[${id}].runs-on`,
-  }));
+  return entries(member(spec, "jobs")).flatMap(([id, job]) => {
+    const steps = member(job, "steps");
+    return [
+      { kind: "Runtime", name: fixed(member(job, "runs-on")), path: `spec.jobs[${id}].runs-on` },
+      { kind: "Workflow", name: member(job, "uses"), path: `spec.jobs[${id}].uses` },
+      ...(Array.isArray(steps) ? steps : []).map((step: unknown, index) => ({
+        kind: "Action",
+        name: member(step, "uses"),
+        path: `spec.jobs[${id}].steps[${index}].uses`,
+      })),
+    ];
+  });
 }
+
+/** Which Runtime an expression names shows only when the job runs. */
+const fixed = (name: unknown) => (typeof name === "string" && name.includes("${{") ? undefined : name);
 
 /** A variable that is optional does without. */
 function ofVariables(spec: unknown): Reference[] {

@@ -1,4 +1,5 @@
 import { isKind, kinds } from "#api/crd/kinds.ts";
+import { type FieldError, formatFieldError } from "#api/field-error.ts";
 import { StatusError } from "#kube/transport.ts";
 import { suggestion } from "../closest.ts";
 import { type Manifest, nameOf } from "./manifest.ts";
@@ -14,6 +15,20 @@ const emptyWords = /^(Forbidden|Invalid value: "object"): /;
 /** What the API server adds when it leaves rules out because of the other problems; it goes without saying. */
 const unchecked = "some validation rules were not checked";
 
+/** A place in the text of the field before the message, and below it the line with a caret: see `located` of the compiler. */
+const inText = /^(\d+):(\d+): ([\s\S]*?)(?:\. Correct the text here:)?(?:\n {4}[\s\S]*\n {4} *\^)?$/;
+
+/** What is wrong with a field, as a problem of the file; a place in the text of the field becomes its place in the file. */
+export function fieldProblem(manifest: Manifest, error: Pick<FieldError, "path" | "message" | "advice">): Problem {
+  const { file, at } = manifest;
+  const [, line, column, text] =
+    inText.exec(formatFieldError({ ...error, type: "FieldValueInvalid" }).slice(error.path.length + 2)) ?? [];
+  const name = `${nameOf(manifest)}: ${error.path}`;
+  if (text === undefined)
+    return { file, ...at(error.path), message: `${name}: ${error.message}`, advice: error.advice };
+  return { file, ...at(error.path, { line: Number(line), column: Number(column) }), message: `${name}: ${text}` };
+}
+
 /** The answer of the API server to an object that it will not have, as problems of the file that the object comes from. */
 export function refusalProblems(manifest: Manifest, error: unknown): Problem[] {
   const { file, at } = manifest;
@@ -28,8 +43,8 @@ export function refusalProblems(manifest: Manifest, error: unknown): Problem[] {
   if (error.code === 422 && causes.length > 0) {
     return causes.map(({ field = "", message: text = error.message }) => {
       const { message, advice } = inWords(text.replace(emptyWords, ""));
-      const isAbout = field !== "" && field !== "<nil>";
-      return isAbout ? problem(field, `${field}: ${message}`, advice) : problem("", message, advice);
+      if (field === "" || field === "<nil>") return problem("", message, advice);
+      return fieldProblem(manifest, { path: field, message, ...(advice === undefined ? {} : { advice }) });
     });
   }
   const unknown = error.code === 400 ? [...error.message.matchAll(unknownField)].map(([, path = ""]) => path) : [];
