@@ -26,10 +26,21 @@ export interface AdmissionPolicy {
   readonly matchConditions: readonly { readonly name: string; readonly expression: string }[];
   readonly variables: readonly { readonly name: string; readonly expression: string }[];
   readonly validations: readonly Validation[];
+  /** What the API server's audit log says of a write, where the text is not empty. */
+  readonly auditAnnotations: readonly { readonly key: string; readonly valueExpression: string }[];
+}
+
+/** What a status write must be, unless its writer may override. */
+interface Rule {
+  readonly rule: string;
+  readonly messageExpression: string;
 }
 
 /** The verb that lifts the policies for whoever has it: for people, when something has gone very wrong. */
 export const overrideVerb = "override";
+
+/** Key of the note that the audit log has on a write that nobody may make who may not override. */
+const againstTheRules = "against-the-rules";
 
 /**
  * A verb that only agents hold, on {@link markerResource}, by the ClusterRole that they are bound to. It permits nothing:
@@ -57,11 +68,19 @@ function statusPolicy(
   kind: Persistence["kind"],
   plural: string,
   { scheduler, controller }: Identities,
-  fences: readonly Validation[],
+  fences: readonly Rule[],
 ): AdmissionPolicy {
   const chart = lifecycles.find(({ persistence }) => persistence?.kind === kind && persistence.path === "");
   if (chart === undefined) throw new RangeError(`no statechart is the status of ${kind}`);
   const moves = moveCheck(uniteWriters(writerTables(describe(chart.machine)), released.charts[chart.name]?.writers));
+  const move = `'${kind} from ' + oldObject.status.phase + ' to ' + object.status.phase`;
+  const rules: readonly Rule[] = [
+    {
+      rule: moves.expression,
+      messageExpression: `request.userInfo.username + ' (as ' + variables.writer + ') may not move this ' + ${move} + '; see docs/statecharts/${chart.name}.md'`,
+    },
+    ...fences,
+  ];
   return {
     name: `${plural}-status`,
     description: `Who may make which move of the ${chart.name} statechart.`,
@@ -76,13 +95,17 @@ function statusPolicy(
       ...moves.variables,
       { name: "override", expression: check(plural, "status", overrideVerb) },
     ],
-    validations: [
+    validations: rules.map(({ rule, messageExpression }) => ({
+      expression: `${rule} || variables.override`,
+      messageExpression,
+      reason: "Forbidden",
+    })),
+    // Also on what is refused: who may override cannot be asked here. The code of the answer tells which it was.
+    auditAnnotations: [
       {
-        expression: `${moves.expression} || variables.override`,
-        messageExpression: `request.userInfo.username + ' (as ' + variables.writer + ') may not move this ${kind} from ' + oldObject.status.phase + ' to ' + object.status.phase + '; see docs/statecharts/${chart.name}.md'`,
-        reason: "Forbidden",
+        key: againstTheRules,
+        valueExpression: `${rules.map(({ rule }) => `(${rule})`).join(" && ")} ? '' : ${move}`,
       },
-      ...fences,
     ],
   };
 }
@@ -97,16 +120,14 @@ const kept = (field: string) =>
   `(!has(object.status.${field}) || (has(${oldStatus}.${field}) && object.status.${field} == ${oldStatus}.${field}))`;
 
 /** A stolen or stale token is worth one Pod's Runs, and an agent can hand a Run back but never on to another Pod. */
-const runFences: readonly Validation[] = [
+const runFences: readonly Rule[] = [
   {
-    expression: `variables.writer != 'agent' || (${isAssigned} && ${isAgentOf(`${oldStatus}.assignedPod`, `${oldStatus}.assignedPodUID`)}) || variables.override`,
+    rule: `variables.writer != 'agent' || (${isAssigned} && ${isAgentOf(`${oldStatus}.assignedPod`, `${oldStatus}.assignedPodUID`)})`,
     messageExpression: `'only the agent of the Pod that a Run is assigned to may write its status, with the token of that very Pod; this one is assigned to ' + (has(${oldStatus}.assignedPod) ? 'Pod ' + ${oldStatus}.assignedPod : 'no Pod')`,
-    reason: "Forbidden",
   },
   {
-    expression: `variables.writer != 'agent' || (${["assignedPod", "assignedPodUID", "assignmentEpoch"].map(kept).join(" && ")}) || variables.override`,
+    rule: `variables.writer != 'agent' || (${["assignedPod", "assignedPodUID", "assignmentEpoch"].map(kept).join(" && ")})`,
     messageExpression: "'an agent may give an assignment back, but not change it'",
-    reason: "Forbidden",
   },
 ];
 
@@ -153,6 +174,7 @@ function workspacePolicy({ controller }: Identities): AdmissionPolicy {
         reason: "Forbidden",
       },
     ],
+    auditAnnotations: [],
   };
 }
 
@@ -164,7 +186,7 @@ const check = (plural: string, subresource: string | undefined, verb: string) =>
 /** The objects to create: each policy, and the binding that puts it into force in all namespaces. */
 export function policyObjects(identities: Identities, prefix: string): readonly object[] {
   return admissionPolicies(identities).flatMap(
-    ({ name, description, resource, matchConditions, variables, validations }) => {
+    ({ name, description, resource, matchConditions, variables, validations, auditAnnotations }) => {
       const metadata = { name: `${prefix}-${name}`, annotations: { "kruntimes.io/description": description } };
       const apiVersion = "admissionregistration.k8s.io/v1";
       return [
@@ -182,6 +204,7 @@ export function policyObjects(identities: Identities, prefix: string): readonly 
             ...(matchConditions.length === 0 ? {} : { matchConditions }),
             ...(variables.length === 0 ? {} : { variables }),
             validations,
+            ...(auditAnnotations.length === 0 ? {} : { auditAnnotations }),
           },
         },
         {

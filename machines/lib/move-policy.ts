@@ -42,21 +42,21 @@ export interface MoveCheck {
 }
 
 /**
- * Whether the identity that `variables.writer` names may make this move. Phases always have a value: the schema has a
- * default and requires them.
+ * Whether the identity that `variables.writer` names may make this move; false, and no error, for phases that the chart does
+ * not have. Phases always have a value: the schema has a default and requires them.
  */
 export function moveCheck(tables: WriterTables): MoveCheck {
   const entries = Object.entries(tables);
   const moves = celMap(entries.map(([writer, table]) => [writer, nested(table.moves)]));
   const reopening = entries.filter(([, { reopens }]) => Object.keys(reopens).length > 0);
   const old = "oldObject.status.phase";
-  const step = `variables.writer in variables.moves && object.status.phase in variables.moves[variables.writer][${old}]`;
+  const step = `variables.writer in variables.moves && ${old} in variables.moves[variables.writer] && object.status.phase in variables.moves[variables.writer][${old}]`;
   if (reopening.length === 0) return { variables: [{ name: "moves", expression: moves }], expression: `(${step})` };
   const reopens = celMap(reopening.map(([writer, table]) => [writer, nested(table.reopens)]));
   const again =
     `variables.writer in variables.reopens && ${old} in variables.reopens[variables.writer] && ` +
     `object.status.phase in variables.reopens[variables.writer][${old}] && ` +
-    "object.status.attempt == oldObject.status.attempt + 1";
+    "has(object.status.attempt) && has(oldObject.status.attempt) && object.status.attempt == oldObject.status.attempt + 1";
   return {
     variables: [
       { name: "moves", expression: moves },

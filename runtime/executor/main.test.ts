@@ -42,7 +42,7 @@ test("SIGTERM kills all executions, tells their watchers that it was not the pro
     const events: ExecutionEvent[] = [];
     ends.push(client.watch(execution, 0, (event) => void events.push(event)).then(() => events));
   }
-  expect(await executor.end("SIGTERM")).toEqual({ code: 0, signal: null });
+  expect(await executor.end("SIGTERM")).toEqual({ code: 143, signal: null });
   const exits = (await Promise.all(ends)).map(exitOf);
   expect(exits.map(({ cause, signal }) => [cause, signal])).toEqual([
     ["executor-stopped", "SIGTERM"],

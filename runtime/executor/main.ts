@@ -1,5 +1,6 @@
 /** Entry of the executor: the process that runs beside the user's image and starts all its processes. */
 import { randomUUID } from "node:crypto";
+import { constants } from "node:os";
 import { resolve } from "node:path";
 import type { Clock, Logger } from "#kube/ports.ts";
 import { systemClock } from "#kube/system-clock.ts";
@@ -89,16 +90,18 @@ export async function startExecutor(options: ExecutorOptions): Promise<RunningEx
 }
 
 /**
- * Runs an executor until the process is told to end by SIGTERM or SIGINT. (Reaping orphans is the duty of PID 1, which is tini.)
- * When it is killed hard its processes live on until the container ends, or until {@link killExecutorProcesses} or the next
- * executor on the same socket finds them.
+ * Runs an executor until the process is told to end by SIGTERM or SIGINT. (Reaping orphans is the duty of PID 1, which is
+ * tini.) The process ends with 128 + the signal, as one does that does not handle it: a server has not completed, and of a Pod
+ * whose containers all ended with 0 the kubelet forgets that it evicted it. When it is killed hard its processes live on until
+ * the container ends, or until {@link killExecutorProcesses} or the next executor on the same socket finds them.
  */
 export async function runExecutor(options: ExecutorOptions): Promise<void> {
-  const told = new Promise<void>((done) => {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => done());
+  const told = new Promise<number>((done) => {
+    for (const signal of ["SIGTERM", "SIGINT"] as const)
+      process.on(signal, () => done(128 + constants.signals[signal]));
   });
   const executor = await startExecutor(options);
-  await told;
+  process.exitCode = await told;
   await executor.stop(stopGraceMs);
 }
 

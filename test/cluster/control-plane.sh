@@ -20,7 +20,9 @@ start_api_server() {
     --requestheader-username-headers=X-Remote-User --requestheader-group-headers=X-Remote-Group \
     --requestheader-extra-headers-prefix=X-Remote-Extra- \
     --proxy-client-cert-file="$pki/front-proxy-client.crt" --proxy-client-key-file="$pki/front-proxy-client.key" \
-    --enable-aggregator-routing=true --profiling=false
+    --enable-aggregator-routing=true --profiling=false \
+    --audit-policy-file="$here/../../docs/audit-policy.yaml" --audit-log-path="$logs/audit.log" \
+    --audit-log-maxsize=20 --audit-log-maxbackup=1
 }
 
 start_controllers() {

@@ -1,6 +1,6 @@
 /** What each identity of the platform may do, asked of the API server: the table that the documentation shows, and no more. */
 import { beforeAll, expect, test } from "vitest";
-import { bashRuntime, installPlatform, platformNamespace, readyRuntime, release, usernameOf } from "./platform.ts";
+import { bashRuntime, installPlatform, platformNamespace, readyRuntime, release } from "./platform.ts";
 import { adminClient, kubectl, testNamespace } from "./support.ts";
 
 beforeAll(() => installPlatform());
@@ -31,76 +31,81 @@ const lease = (component: string) => [
   `leases.coordination.k8s.io [kruntimes-${component}] [get update]`,
 ];
 
-test("the scheduler reads what it places and writes the status of Runs, and nothing else", async () => {
-  const wanted = [
-    `persistentworkspaces.kruntimes.io ${read}`,
-    `pods ${read}`,
-    `replicasets.apps ${read}`,
-    `runs.kruntimes.io ${read}`,
-    `runtimes.kruntimes.io ${read}`,
-    "events.events.k8s.io [create patch]",
-    "runs.kruntimes.io/status [update patch]",
-  ].sort();
-  expect(await rightsOf(usernameOf("scheduler"), "default")).toEqual(wanted);
-  expect(await rightsOf(usernameOf("scheduler"), platformNamespace)).toEqual([...wanted, ...lease("scheduler")].sort());
+interface Rights {
+  readonly everywhere: readonly string[];
+  /** In the namespace of the platform, beyond that. */
+  readonly atHome?: readonly string[];
+  /** In kube-system, beyond the first. */
+  readonly inKubeSystem?: readonly string[];
+}
+
+const written = ["actions", "persistentworkspaces", "runs", "runtimes", "workflowactions", "workflowruns", "workflows"];
+
+/** By component: all that its ServiceAccount may do. None sees a Secret, none can enter a Pod. */
+const table: Record<string, Rights> = {
+  scheduler: {
+    everywhere: [
+      `persistentworkspaces.kruntimes.io ${read}`,
+      `pods ${read}`,
+      `replicasets.apps ${read}`,
+      `runs.kruntimes.io ${read}`,
+      `runtimes.kruntimes.io ${read}`,
+      "events.events.k8s.io [create patch]",
+      "runs.kruntimes.io/status [update patch]",
+    ],
+    atHome: lease("scheduler"),
+  },
+  controller: {
+    everywhere: [
+      ...["runtimes", "workflows", "actions"].map((plural) => `${plural}.kruntimes.io ${read}`),
+      ...["runs", "persistentworkspaces", "workflowruns"].map((plural) => `${plural}.kruntimes.io ${write}`),
+      "workflowactions.kruntimes.io [get list watch delete]",
+      ...written.map((plural) => `${plural}.kruntimes.io/status [update patch]`),
+      "runtimes.kruntimes.io/finalizers [update]",
+      "workflowruns.kruntimes.io/finalizers [update]",
+      `replicasets.apps ${write}`,
+      `controllerrevisions.apps ${write}`,
+      "pods [get list watch patch delete]",
+      `serviceaccounts ${write}`,
+      `services ${write}`,
+      `networkpolicies.networking.k8s.io ${write}`,
+      `rolebindings.rbac.authorization.k8s.io ${write}`,
+      `clusterroles.rbac.authorization.k8s.io [${release}-agent] [bind]`,
+      "namespaces [kube-system] [get]",
+      "events.events.k8s.io [create patch]",
+    ],
+    atHome: lease("controller"),
+  },
+  webhook: {
+    everywhere: [
+      ...["runtimes", "persistentworkspaces", "workflowruns", "workflows", "actions"].map(
+        (plural) => `${plural}.kruntimes.io [get]`,
+      ),
+      "subjectaccessreviews.authorization.k8s.io [create]",
+    ],
+    // It warns of the end of its certificate.
+    atHome: ["events.events.k8s.io [create patch]"],
+  },
+  "run-extension-api": {
+    everywhere: [`runs.kruntimes.io ${read}`, "pods [get]", "pods/log [get]"],
+    atHome: ["events.events.k8s.io [create patch]"],
+    // The role is Kubernetes' own: how the API server proves itself to APIs behind it.
+    inKubeSystem: [`configmaps [extension-apiserver-authentication] ${read}`],
+  },
+};
+
+test("every identity of the platform has a row in the table", async () => {
+  const names = await kubectl(["get", "serviceaccounts", "-n", platformNamespace, "-o", "name"]);
+  const own = names.split("\n").flatMap((line) => (line.includes(release) ? [line.split(`${release}-`)[1]] : []));
+  expect(own.sort()).toEqual(Object.keys(table).sort());
 });
 
-test("the controller writes what it makes, binds agents to one role, and sees no Secret", async () => {
-  const status = [
-    "actions",
-    "persistentworkspaces",
-    "runs",
-    "runtimes",
-    "workflowactions",
-    "workflowruns",
-    "workflows",
-  ];
-  const wanted = [
-    ...["runtimes", "workflows", "actions"].map((plural) => `${plural}.kruntimes.io ${read}`),
-    ...["runs", "persistentworkspaces", "workflowruns"].map((plural) => `${plural}.kruntimes.io ${write}`),
-    "workflowactions.kruntimes.io [get list watch delete]",
-    ...status.map((plural) => `${plural}.kruntimes.io/status [update patch]`),
-    "runtimes.kruntimes.io/finalizers [update]",
-    "workflowruns.kruntimes.io/finalizers [update]",
-    `replicasets.apps ${write}`,
-    `controllerrevisions.apps ${write}`,
-    "pods [get list watch patch delete]",
-    `serviceaccounts ${write}`,
-    `services ${write}`,
-    `networkpolicies.networking.k8s.io ${write}`,
-    `rolebindings.rbac.authorization.k8s.io ${write}`,
-    `clusterroles.rbac.authorization.k8s.io [${release}-agent] [bind]`,
-    "namespaces [kube-system] [get]",
-    "events.events.k8s.io [create patch]",
-  ].sort();
-  expect(await rightsOf(usernameOf("controller"), "default")).toEqual(wanted);
-  expect(await rightsOf(usernameOf("controller"), platformNamespace)).toEqual(
-    [...wanted, ...lease("controller")].sort(),
-  );
-});
-
-test("the webhook looks up, asks for the rights of others, and warns of its certificate", async () => {
-  const wanted = [
-    ...["runtimes", "persistentworkspaces", "workflowruns", "workflows", "actions"].map(
-      (plural) => `${plural}.kruntimes.io [get]`,
-    ),
-    "subjectaccessreviews.authorization.k8s.io [create]",
-  ].sort();
-  expect(await rightsOf(usernameOf("webhook"), "default")).toEqual(wanted);
-  expect(await rightsOf(usernameOf("webhook"), platformNamespace)).toEqual(
-    [...wanted, "events.events.k8s.io [create patch]"].sort(),
-  );
-});
-
-test("the run-extension-api reads Runs and the logs of Pods, and neither Secrets nor anything that it could change", async () => {
-  const user = usernameOf("run-extension-api");
-  const wanted = [`runs.kruntimes.io ${read}`, "pods [get]", "pods/log [get]"].sort();
-  expect(await rightsOf(user, "default")).toEqual(wanted);
-  expect(await rightsOf(user, platformNamespace)).toEqual([...wanted, "events.events.k8s.io [create patch]"].sort());
-  // The role is Kubernetes' own: how the API server proves itself to APIs behind it.
-  expect(await rightsOf(user, "kube-system")).toEqual(
-    [...wanted, `configmaps [extension-apiserver-authentication] ${read}`].sort(),
-  );
+test.each(Object.entries(table))("the %s may do what is in the table, and nothing else", async (name, rights) => {
+  const user = `system:serviceaccount:${platformNamespace}:${release}-${name}`;
+  const { everywhere, atHome = [], inKubeSystem = [] } = rights;
+  expect(await rightsOf(user, "default")).toEqual([...everywhere].sort());
+  expect(await rightsOf(user, platformNamespace)).toEqual([...everywhere, ...atHome].sort());
+  expect(await rightsOf(user, "kube-system")).toEqual([...everywhere, ...inKubeSystem].sort());
 });
 
 test("an agent has rights in its namespace only, and none on Secrets, ConfigMaps and new Runs", async () => {

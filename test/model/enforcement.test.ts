@@ -18,6 +18,7 @@ import { platformCrds } from "#local/crds.ts";
 import { lifecycle } from "#machines/index.ts";
 import { describe } from "#machines/lib/describe.ts";
 import { transitionTable } from "#machines/lib/transition-rules.ts";
+import { memberCases, noStatuses } from "./write-cases.ts";
 
 const namespace = "default";
 const jobs = { build: { "runs-on": "bash", steps: [{ name: "test", run: "true" }] } };
@@ -111,7 +112,7 @@ group.each(kinds)("$chart", (kind) => {
   });
 
   test("a status without a phase, or with one that is none, is refused", async () => {
-    for (const status of [{}, { phase: null }, { phase: "" }, { phase: 1 }, { phase: "Done" }, "Pending", []]) {
+    for (const status of noStatuses) {
       store(kind, { phase: "Pending" });
       expect(await answer(put(status)), JSON.stringify(status)).not.toBe(200);
     }
@@ -147,35 +148,8 @@ group.each(kinds)("$chart", (kind) => {
 });
 
 const workflow = kinds[2];
-const nested: Record<string, { status: object; code: number }> = {
-  "jobs and steps with phases": {
-    status: { jobs: { build: { phase: "Running", steps: [{ name: "test", phase: "Running" }] } } },
-    code: 200,
-  },
-  "a job without a phase": { status: { jobs: { build: {} } }, code: 422 },
-  "a job with a phase that is none": { status: { jobs: { build: { phase: "Done" } } }, code: 422 },
-  "a step without a phase": { status: { jobs: { build: { phase: "Running", steps: [{ name: "test" }] } } }, code: 422 },
-  "a step without a name": {
-    status: { jobs: { build: { phase: "Running", steps: [{ phase: "Running" }] } } },
-    code: 422,
-  },
-  "a step that is there twice": {
-    status: {
-      jobs: {
-        build: {
-          phase: "Running",
-          steps: [
-            { name: "test", phase: "Running" },
-            { name: "test", phase: "Failed" },
-          ],
-        },
-      },
-    },
-    code: 422,
-  },
-};
 
-test.each(Object.entries(nested))("members of a workflow: %s", async (_, { status, code }) => {
+test.each(Object.entries(memberCases))("members of a workflow: %s", async (_, { status, code }) => {
   store(workflow, { phase: "Running" });
   const api = client.of(workflowRuns as unknown as ResourceType<Subject>);
   const write = api.update({ ...(await api.get(ref)), status: { phase: "Running", ...status } } as Subject, "status");

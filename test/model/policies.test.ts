@@ -36,8 +36,15 @@ interface Request {
   readonly override?: boolean;
 }
 
-/** Evaluates the parts of a policy as an API server does: what cannot be evaluated refuses. Answers the messages. */
-function refusals(name: string, { username, object, oldObject, pod, override = false }: Request): string[] {
+interface Answer {
+  /** Messages of what is refused. */
+  readonly refused: readonly string[];
+  /** What the audit log says; undefined when it cannot be evaluated, which refuses. */
+  readonly audited: readonly unknown[];
+}
+
+/** Evaluates the parts of a policy as an API server does: what cannot be evaluated refuses. */
+function review(name: string, { username, object, oldObject, pod, override = false }: Request): Answer {
   const policy = policies.find((each) => each.name === name);
   if (policy === undefined) throw new RangeError(name);
   const extra = pod && {
@@ -58,10 +65,15 @@ function refusals(name: string, { username, object, oldObject, pod, override = f
   for (const { name: variable, expression } of policy.variables) {
     variables[variable] = variable === "override" ? override : evaluate(expression, variables);
   }
-  return policy.validations
-    .filter(({ expression }) => evaluate(expression, variables) !== true)
-    .map(({ messageExpression }) => String(evaluate(messageExpression, variables)));
+  return {
+    refused: policy.validations
+      .filter(({ expression }) => evaluate(expression, variables) !== true)
+      .map(({ messageExpression }) => String(evaluate(messageExpression, variables))),
+    audited: policy.auditAnnotations.map(({ valueExpression }) => evaluate(valueExpression, variables)),
+  };
 }
+
+const refusals = (name: string, request: Request) => review(name, request).refused;
 
 const assigned = { assignedPod: "p", assignedPodUID: "u", assignmentEpoch: 1, attempt: 1 };
 const own = { name: "p", uid: "u" };
@@ -79,6 +91,11 @@ for (const { chart, policy, phases } of kinds) {
           const request = { username, object: run(to), oldObject: run(from), pod: own };
           const expected = moves[writer as keyof typeof users]?.[from]?.includes(to) ?? false;
           expect(refusals(policy, request).length === 0, `${writer}: ${from} to ${to}`).toBe(expected);
+          // By override everything is admitted, and what would have been refused is marked in the audit log.
+          expect(review(policy, { ...request, override: true })).toEqual({
+            refused: [],
+            audited: [expected ? "" : expect.stringMatching(` from ${from} to ${to}$`)],
+          });
           if (expected) admitted++;
         }
       }
@@ -127,6 +144,19 @@ const fence: Record<string, { request: Omit<Request, "username">; refused: strin
 
 test.each(Object.entries(fence))("%s", (_, { request, refused }) => {
   expect(refusals("runs-status", { username: users.agent, ...request })).toEqual(refused);
+});
+
+test("an override works on a phase that the chart does not have, and is audited", () => {
+  const request = { username: "somebody", object: run("Failed"), oldObject: run("Paused"), override: true };
+  expect(review("runs-status", request)).toEqual({
+    refused: [],
+    audited: ["Run from Paused to Failed"],
+  });
+});
+
+test("an override of the fence alone is audited too", () => {
+  const request = { username: users.agent, ...claim, pod: { name: "q", uid: "v" }, override: true };
+  expect(review("runs-status", request).audited).toEqual(["Run from Scheduled to Running"]);
 });
 
 const deleted = "2026-01-01T00:00:00Z";
