@@ -35,3 +35,13 @@ export function referencesOf({ spec }: Pick<Run, "spec">): readonly Reference[] 
 export function isListed(runtime: Pick<RuntimeSpec, "secrets" | "configMaps">, { kind, name }: Reference): boolean {
   return (runtime[listedIn[kind]] ?? []).includes(name);
 }
+
+/** `Secret/NAME` or `ConfigMap/NAME`. */
+export const referenceKey = ({ kind, name }: Pick<Reference, "kind" | "name">): string => `${kind}/${name}`;
+
+/** The {@link referenceKey}s of all that Runs of the Runtime may refer to. */
+export function listedKeys(runtime: Pick<RuntimeSpec, "secrets" | "configMaps">): string[] {
+  return (["Secret", "ConfigMap"] as const).flatMap((kind) =>
+    (runtime[listedIn[kind]] ?? []).map((name) => referenceKey({ kind, name })),
+  );
+}

@@ -2,6 +2,7 @@ import { jsonEqual } from "#api/json.ts";
 import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
 import type { Runtime } from "#api/kinds/runtime.ts";
 import { group, labels } from "#api/labels.ts";
+import { listedKeys } from "#api/references.ts";
 import { capacityOf } from "#api/runtimes.ts";
 import type { Pod, ReplicaSet } from "#kube/builtin.ts";
 import type { Ledger } from "./ledger.ts";
@@ -121,6 +122,7 @@ function viewRuntime(runtime: Runtime): RuntimeView {
     uid: runtime.metadata.uid ?? "",
     deleting: runtime.metadata.deletionTimestamp !== undefined,
     capacity: capacityOf(runtime.spec) ?? {},
+    references: listedKeys(runtime.spec),
   };
 }
 

@@ -61,7 +61,7 @@ interface Waits {
 }
 
 const deleting = new SmallWorld("p");
-deleting.bash = { uid: "u", deleting: true, capacity: { runs: 2 } };
+deleting.bash = { uid: "u", deleting: true, capacity: { runs: 2 }, references: [] };
 
 const waits: Record<string, Waits> = {
   "no Runtime": {

@@ -201,7 +201,7 @@ function expectNobodyForgotten(cluster: FakeCluster): void {
     if (phase !== "Pending" && !isTerminal(phase)) ledger.observe(workloadOf(run, 0), 0, assignedPodUID);
   }
   const world = {
-    runtime: () => ({ uid: "uid-bash", deleting: false, capacity: { runs: 2, gpu: 1 } }),
+    runtime: () => ({ uid: "uid-bash", deleting: false, capacity: { runs: 2, gpu: 1 }, references: [] }),
     pool: (key: string) => ledger.pool(key),
     slot: (key: string) => ledger.slot(key),
     workspace: (_namespace: string, name: string) => cluster.workspaces.truth.get(`ns/${name}`),

@@ -1,5 +1,7 @@
 import { annotations, group, labels } from "#api/labels.ts";
+import { isReservedVolume } from "#api/pod-layout.ts";
 import { type Amounts, wholeNumbers } from "#api/quantity.ts";
+import { referenceKey } from "#api/references.ts";
 import { capacityOf } from "#api/runtimes.ts";
 import { hasEnded, isDeleting, isDraining, isReady } from "#controllers/pods.ts";
 import type { Pod, ReplicaSet } from "#kube/builtin.ts";
@@ -26,6 +28,8 @@ export interface PodView {
   readonly pool: string;
   readonly availability: Availability;
   readonly capacity: Amounts;
+  /** Keys of the Secrets and ConfigMaps that its agent can read. */
+  readonly references: readonly string[];
 }
 
 export const podKey = (namespace: string | undefined, uid: string): string => `${namespace ?? ""}/${uid}`;
@@ -65,7 +69,16 @@ export function viewPod(
     pool: poolKey(namespace, pod.metadata.labels?.[labels.runtime] ?? ""),
     availability: availabilityOf(pod, replicaSet, runtimeUID),
     capacity: capacityOfPod(pod),
+    references: referencesOfPod(pod),
   };
+}
+
+function referencesOfPod({ spec }: Pod): string[] {
+  return (spec.volumes ?? []).flatMap(({ name, secret, configMap }) => {
+    if (!isReservedVolume(name)) return [];
+    if (secret?.secretName !== undefined) return [referenceKey({ kind: "Secret", name: secret.secretName })];
+    return configMap?.name === undefined ? [] : [referenceKey({ kind: "ConfigMap", name: configMap.name })];
+  });
 }
 
 function availabilityOf(

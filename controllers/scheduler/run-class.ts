@@ -15,7 +15,7 @@ export interface Entry {
 }
 
 /**
- * Pending Runs of one pool that every Pod answers alike: same requests, same workspace, same required affinity. When the first of
+ * Pending Runs of one pool that every Pod answers alike: same requests, workspace, references and required affinity. When the first of
  * them cannot be placed, none can, so one decision stands for thousands of Runs.
  */
 export class RunClass {
@@ -84,6 +84,7 @@ export function classKey(run: Workload, withLabels = false): string {
     run.requests,
     run.exclusive,
     run.workspace ?? null,
+    run.references,
     selective ? [required.map((term) => term.key), requiredAnti.map((term) => term.key)] : null,
     selective || withLabels ? run.labels : null,
   ]);

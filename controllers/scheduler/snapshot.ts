@@ -12,6 +12,8 @@ export interface RuntimeView {
   readonly deleting: boolean;
   /** Capacity of each Pod by the Runtime's spec. */
   readonly capacity: Amounts;
+  /** Keys of the Secrets and ConfigMaps that its Runs may refer to. */
+  readonly references: readonly string[];
 }
 
 /** One required term and the Pods on which it holds; `seed` when it holds everywhere because the Run may start the cohort. */

@@ -1,5 +1,6 @@
 import type { Run, RunAffinityTerm } from "#api/kinds/run.ts";
 import type { Amounts } from "#api/quantity.ts";
+import { referenceKey, referencesOf } from "#api/references.ts";
 import { modeOf, requestsOf } from "#api/runs.ts";
 import { parseTime } from "#api/time.ts";
 import { compileSelector, type Labels, type Selector } from "./label-selector.ts";
@@ -38,6 +39,8 @@ export interface Workload {
   /** Position in which this scheduler saw it first: creation times have a resolution of one second only. */
   readonly arrival: number;
   readonly affinity: Affinity;
+  /** Keys of the Secrets and ConfigMaps that it refers to, each once, in order. */
+  readonly references: readonly string[];
 }
 
 const nowhere: Affinity = { required: [], requiredAnti: [], preferred: [], preferredAnti: [] };
@@ -70,6 +73,7 @@ export function workloadOf(run: Run, arrival: number): Workload {
     createdAt: parseTime(creationTimestamp) ?? 0,
     arrival,
     affinity: affinityOf(run),
+    references: [...new Set(referencesOf(run).map(referenceKey))].sort(),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Run } from "#api/kinds/run.ts";
 import { keyOf } from "#api/meta.ts";
+import { referencesOf } from "#api/references.ts";
 import { persistentWorkspaces, runs } from "#api/resources.ts";
 import { isTerminal, unfinishedRuns } from "#api/runs.ts";
 import { createController } from "#kube/controller.ts";
@@ -21,6 +22,9 @@ import { Workspaces } from "./workspaces.ts";
 /** Clones and transfers at a time in one Pod: enough to fill a network, few enough to leave room for the programs. */
 const clones = 4;
 const transfers = 4;
+
+/** The scheduler places a Run that was handed back so often without delay at first, then after 250 ms, 500 ms: in all a second. */
+const earlyAssignments = 4;
 
 /** How often an executor that is not healthy, or may have become so, is asked. */
 const healthIntervalMs = 1000;
@@ -177,13 +181,30 @@ export function createAgent(deps: AgentDeps, onReady: (ready: boolean) => void =
   async function admit(runner: AttemptRunner): Promise<void> {
     try {
       const { healthy, message, bootId } = await executor.health(life.signal);
-      if (healthy) runner.admit(bootId);
-      else runner.refuse(`the executor of Pod ${self.pod} is not healthy: ${message}`);
+      if (healthy) {
+        const early = await earlyReference(runner.run);
+        if (early === undefined) runner.admit(bootId);
+        else runner.refuse(`Pod ${self.pod} has no ${early}, which the Runtime may have listed a moment ago`);
+      } else runner.refuse(`the executor of Pod ${self.pod} is not healthy: ${message}`);
     } catch (error) {
       if (life.signal.aborted) return;
       const message = error instanceof Error ? error.message : String(error);
       runner.refuse(`the executor of Pod ${self.pod} does not answer: ${message}`);
     }
+  }
+
+  /**
+   * What the Run refers to and this Pod has not, if that may be because the Run came together with a change of its Runtime, of
+   * which the scheduler had not heard. After a few assignments it has, and the Run is taken to be told what is wrong.
+   */
+  async function earlyReference(run: Run): Promise<string | undefined> {
+    const { assignmentEpoch = 0, attempt = 0 } = run.status ?? {};
+    if (assignmentEpoch - attempt > earlyAssignments) return undefined;
+    for (const { kind, name } of referencesOf(run)) {
+      const isThere = (await deps.references.read(kind, name).catch(() => new Map())) !== undefined;
+      if (!isThere) return `${kind} ${name}`;
+    }
+    return undefined;
   }
 
   /** Joins the Runs that are ours with what the executor knows. Nothing is read from disk: there is no journal. */

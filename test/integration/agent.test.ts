@@ -355,3 +355,15 @@ test("an agent that restarts and does not find the Secret any more says that it 
   expect(await world.untilOver("a")).toMatchObject({ phase: "Succeeded", attempt: 1 });
   expect(messages()).toContain("a Secret of this Run is gone: if the program prints its value, it is not masked");
 });
+
+test("a Run that refers to what the Pod has not is handed back a few times, and then told", async () => {
+  start();
+  await world.createRun("a", { env: fromDb });
+  const phases: string[] = [];
+  for (let n = 0; n < 5; n++) {
+    await world.assign("a");
+    phases.push((await world.untilOver("a")).phase);
+  }
+  expect(phases).toEqual(["Pending", "Pending", "Pending", "Pending", "Failed"]);
+  expect(await world.status("a")).toMatchObject({ reason: "SecretNotAvailable", attempt: 1 });
+});

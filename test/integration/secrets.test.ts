@@ -134,6 +134,20 @@ test("a Run that was there before its Runtime is told by the agent", async () =>
   expect(status?.message).toContain("Secret other is not for Runs of Runtime later; add it to spec.secrets");
 });
 
+test("a Run that comes with the change of its Runtime waits for a Pod that has what was added", async () => {
+  await cluster.create(secrets, secret("added", { key: "value" }));
+  await cluster.create(runtimes, bashRuntime({}, "growing"));
+  const [before] = await cluster.ready("growing", 1);
+  await cluster.client.of(runtimes).patch({ name: "growing", namespace }, { spec: { secrets: ["added"] } });
+  await cluster.create(runs, {
+    metadata: { name: "eager", namespace },
+    spec: { runtime: "growing", source: { inline: 'test "$V" = value' }, env: [fromSecret("V", "added", "key")] },
+  });
+  const { status } = await cluster.finished("eager");
+  expect(status, JSON.stringify(status)).toMatchObject({ phase: "Succeeded" });
+  expect(status?.assignedPod).not.toBe(before?.metadata.name);
+});
+
 test("a Secret that is changed, deleted and made again is seen by later Runs of the same Pod, and not by one that runs", async () => {
   const [pod] = await cluster.pods("bash");
   const env = [fromSecret("V", "changing", "key")];

@@ -1,10 +1,12 @@
 import { expect, test } from "vitest";
+import type { RunSpec } from "#api/kinds/run.ts";
 import type { Filter } from "../framework.ts";
 import { makeView, makeWorkload, makeWorkspace, requires } from "../testing/builders.ts";
 import { SmallWorld } from "../testing/small-world.ts";
 import type { Workload } from "../workload.ts";
 import { capacity } from "./capacity.ts";
 import { podAvailable } from "./pod-available.ts";
+import { references } from "./references.ts";
 import { runAffinity } from "./run-affinity.ts";
 import { workspacePod } from "./workspace.ts";
 
@@ -32,7 +34,46 @@ const held = (by: Workload) => {
 };
 const team = (value: string) => ({ labels: { team: value } });
 
+/** Pod `p` with what it mounts, of a Runtime with what it lists. */
+const mounting = (has: readonly string[], lists: readonly string[]) => {
+  const world = new SmallWorld({ ...makeView("p"), references: has });
+  world.bash = { uid: "uid-bash", deleting: false, capacity: { runs: 2 }, references: lists };
+  return world;
+};
+const referring = (name: string, more: Partial<RunSpec> = {}) =>
+  makeWorkload("r", { spec: { env: [{ name: "V", valueFrom: { secretKeyRef: { name, key: "k" } } }], ...more } });
+
 const cases: Record<string, Case> = {
+  "a Pod that mounts what the Run refers to is taken": {
+    filter: references,
+    world: mounting(["Secret/db"], ["Secret/db"]),
+    run: referring("db"),
+    want: undefined,
+  },
+  "a Pod from before the Runtime listed it is refused": {
+    filter: references,
+    world: mounting(["Secret/other"], ["Secret/db", "Secret/other"]),
+    run: referring("db"),
+    want: "from before the Runtime listed Secret db",
+  },
+  "a Pod still has what the Runtime lists no more": {
+    filter: references,
+    world: mounting(["Secret/db"], []),
+    run: referring("db"),
+    want: undefined,
+  },
+  "what is not listed is for the agent of any Pod to refuse": {
+    filter: references,
+    world: mounting([], ["ConfigMap/db"]),
+    run: referring("db"),
+    want: undefined,
+  },
+  "a Run in a workspace has no other Pod to wait for": {
+    filter: references,
+    world: boundTo(mounting([], ["Secret/db"]), "p"),
+    run: referring("db", { workspace: { name: "ws" } }),
+    want: undefined,
+  },
   "an available Pod is taken": {
     filter: podAvailable,
     world: new SmallWorld("p"),

@@ -92,6 +92,7 @@ export function makeView(
     pool: "ns/bash",
     availability,
     capacity,
+    references: [],
   };
 }
 

@@ -11,7 +11,7 @@ import { makeView } from "./builders.ts";
 export class SmallWorld implements World {
   readonly ledger = new Ledger();
   readonly workspaces = new Map<string, PersistentWorkspace>();
-  bash: RuntimeView | undefined = { uid: "uid-bash", deleting: false, capacity: { runs: 2 } };
+  bash: RuntimeView | undefined = { uid: "uid-bash", deleting: false, capacity: { runs: 2 }, references: [] };
 
   /** @param pods views, or names of Pods with two places */
   constructor(...pods: (PodView | string)[]) {
