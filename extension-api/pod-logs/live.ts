@@ -73,11 +73,12 @@ export class LiveLog {
   /**
    * Joins at a place that was reached by reading what the node keeps. Resolves when the stream is open.
    *
+   * @param restarts how often the agent had been started again when that was read
    * @returns undefined when the stream is beyond that place already: read what is between, then try again
    * @throws PodGoneError, LogUnavailableError
    */
-  async join(at: StoredAt | undefined): Promise<LiveReader | undefined> {
-    if (this.#running === undefined) this.#start(at);
+  async join(at: StoredAt | undefined, restarts: number): Promise<LiveReader | undefined> {
+    if (this.#running === undefined) this.#start(at, restarts);
     const { start } = this.#backlog;
     if (start !== undefined && (at === undefined || compareStored(at, start) < 0)) return undefined;
     const backlog = this.#backlog;
@@ -108,7 +109,7 @@ export class LiveLog {
     };
   }
 
-  #start(at: StoredAt | undefined): void {
+  #start(at: StoredAt | undefined, restarts: number): void {
     const running = new AbortController();
     this.#running = running;
     this.#ended = "no";
@@ -116,7 +117,7 @@ export class LiveLog {
     const opening = this.#follow(at, running.signal);
     this.#opened = opening.then(() => {});
     opening
-      .then((stream) => this.#run(stream, at, running.signal))
+      .then((stream) => this.#run(stream, at, restarts, running.signal))
       .catch((error: unknown) => {
         if (running.signal.aborted) return;
         if (!(error instanceof PodGoneError)) {
@@ -141,11 +142,17 @@ export class LiveLog {
     }
   }
 
-  async #run(first: AsyncIterable<Buffer>, at: StoredAt | undefined, signal: AbortSignal): Promise<void> {
+  async #run(
+    first: AsyncIterable<Buffer>,
+    at: StoredAt | undefined,
+    restarts: number,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { clock, random } = this.#deps;
     let stream: AsyncIterable<Buffer> | undefined = first;
     let failures = 0;
     let isWhole = true;
+    let isFirst = true;
     while (!signal.aborted) {
       try {
         if (stream === undefined) {
@@ -153,7 +160,12 @@ export class LiveLog {
           if (state === undefined) return this.#end(isWhole ? "whole" : "broken");
           await this.#catchUp(state, signal);
           stream = await this.#follow(this.#backlog.end, signal);
+        } else if (isFirst) {
+          // An agent that was started again just before the stream was opened printed its last words into another log.
+          const now = await this.#deps.state(signal);
+          if (now !== undefined && now.restarts !== restarts) await this.#catchUp(now, signal);
         }
+        isFirst = false;
         isWhole = false;
         if (await this.#pass(stream, this.#backlog.end ?? at, signal)) failures = 0;
         // The node ends the stream when the container has ended and everything was sent.
@@ -169,8 +181,8 @@ export class LiveLog {
   }
 
   /** What was stored since the stream broke, by a container that may have been started again meanwhile. */
-  async #catchUp({ restarted }: PodState, signal: AbortSignal): Promise<void> {
-    const history = new History((range) => this.#deps.open(range, signal), this.#backlog.end, restarted);
+  async #catchUp({ restarts }: PodState, signal: AbortSignal): Promise<void> {
+    const history = new History((range) => this.#deps.open(range, signal), this.#backlog.end, restarts > 0);
     for await (const lines of history.read()) {
       if (lines.length > 0) await this.#push(lines, sizeOf(lines), signal);
     }

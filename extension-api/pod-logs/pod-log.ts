@@ -10,6 +10,7 @@ import {
 import { History, type OpenStored } from "./history.ts";
 import type { LiveLog, LiveReader } from "./live.ts";
 import { newest } from "./newest.ts";
+import type { PodState } from "./pod-state.ts";
 import { parsePosition, positionOf } from "./position.ts";
 import { podGone } from "./source.ts";
 import type { StoredLine } from "./stored-lines.ts";
@@ -19,8 +20,10 @@ export interface PodLogOptions {
   readonly podName: string;
   /** Opens the log of the Pod, for one reader. */
   readonly open: OpenStored;
-  /** Whether the agent was started again. */
-  readonly restarted: boolean;
+  /** What the Pod was like a moment ago. */
+  readonly state: PodState;
+  /** What it is like now; undefined when it is gone. */
+  readonly look: () => Promise<PodState | undefined>;
   /** The stream that this reader shares; undefined for one that does not stay. */
   readonly live: LiveLog | undefined;
   readonly onClose: () => void;
@@ -45,15 +48,18 @@ export class PodLog implements AgentLog {
   /** A place that was found, with the reading that goes on after it. */
   #begun: Begun | undefined;
   #closed = false;
+  /** The latest look at the Pod, and whether it was used already. */
+  #state: PodState;
+  #isUsed = false;
 
   constructor(options: PodLogOptions) {
     this.podUid = options.podUid;
     this.#options = options;
+    this.#state = options.state;
   }
 
   async newest(run: string, sinceMs: number): Promise<Newest> {
-    const { open, restarted } = this.#options;
-    const found = await newest(open, run, sinceMs, restarted);
+    const found = await newest(this.#options.open, run, sinceMs, await this.#isRestarted());
     // Joined now: what is printed from here on is not missed, should the Pod go at once.
     if (this.#options.live !== undefined) await this.#joinAt(this.#options.live, found.end);
     return found;
@@ -63,7 +69,7 @@ export class PodLog implements AgentLog {
     const at = position === undefined ? undefined : parsePosition(position);
     if (position !== undefined && at === undefined) return false;
     if (this.#joined !== undefined && this.#joined.at === position) return true;
-    const history = new History(this.#options.open, at, this.#options.restarted);
+    const history = new History(this.#options.open, at, await this.#isRestarted());
     const lines = history.read();
     const early: (readonly StoredLine[])[] = [];
     let size = 0;
@@ -137,7 +143,7 @@ export class PodLog implements AgentLog {
   async #joinAt(live: LiveLog, at: Position | undefined): Promise<boolean> {
     this.#joined?.reader.leave();
     this.#joined = undefined;
-    const reader = await live.join(at === undefined ? undefined : parsePosition(at));
+    const reader = await live.join(at === undefined ? undefined : parsePosition(at), this.#state.restarts);
     if (reader === undefined) return false;
     if (this.#closed) reader.leave();
     else this.#joined = { reader, at };
@@ -148,12 +154,19 @@ export class PodLog implements AgentLog {
     const begun = this.#begun;
     const goesOn = begun !== undefined && begun.at === from;
     if (goesOn) this.#begun = undefined;
-    const { open, restarted } = this.#options;
     const at = from === undefined ? undefined : parsePosition(from);
-    for await (const lines of goesOn ? following(begun) : new History(open, at, restarted).read()) {
+    const read = async () => new History(this.#options.open, at, await this.#isRestarted()).read();
+    for await (const lines of goesOn ? following(begun) : await read()) {
       const last = lines.at(-1);
       if (last !== undefined) yield { lines: lines.filter((line) => line.run === run), end: last.end };
     }
+  }
+
+  /** Whether there is a run of the agent before the present one: looked at anew for each reading, since it may begin again. */
+  async #isRestarted(): Promise<boolean> {
+    if (this.#isUsed) this.#state = (await this.#options.look()) ?? this.#state;
+    this.#isUsed = true;
+    return this.#state.restarts > 0;
   }
 
   async #forget(): Promise<void> {

@@ -58,11 +58,12 @@ export function podLogs(deps: PodLogsDeps): PodLogs {
       const { name } = pod;
       const state = await podState(deps.client, pod, signal);
       if (state === undefined) throw podGone(name);
-      const { uid, restarted } = state;
+      const { uid } = state;
       return new PodLog({
         podUid: uid,
         podName: name,
-        restarted,
+        state,
+        look: async () => podState(deps.client, { ...pod, uid }, signal),
         open: (range) => openStored(deps.client.transport, pod, range, signal),
         live: follow ? share({ ...pod, uid }) : undefined,
         onClose: () => {

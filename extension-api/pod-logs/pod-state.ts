@@ -8,8 +8,8 @@ import { storedError } from "./source.ts";
 /** What has to be known of a Pod to read its log. */
 export interface PodState {
   readonly uid: string;
-  /** The agent's container was started again: the log of its run before is kept, too. */
-  readonly restarted: boolean;
+  /** How often the agent's container was started again: of more than 0, the log of its run before is kept, too. */
+  readonly restarts: number;
 }
 
 /**
@@ -22,7 +22,7 @@ export async function podState(client: Client, pod: PodId, signal: AbortSignal):
     const found = await client.of(pods).get({ name, namespace }, signal);
     const { uid } = found.metadata;
     if (uid === undefined || (pod.uid !== undefined && pod.uid !== uid)) return undefined;
-    return { uid, restarted: restarts(found) > 0 };
+    return { uid, restarts: restarts(found) };
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw storedError(error, pod.name);

@@ -40,7 +40,7 @@ export async function openStored(
   if (transport.streamBytes === undefined) throw new LogUnavailableError("logs need a connection to an API server");
   const { previous, follow, tailLines, sinceTime } = range;
   try {
-    return await transport.streamBytes({
+    const bytes = await transport.streamBytes({
       method: "GET",
       path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}/log`,
       query: {
@@ -55,8 +55,25 @@ export async function openStored(
       timeoutMs: answerMs,
       signal,
     });
+    return unbroken(bytes, name);
   } catch (error) {
     throw storedError(error, name);
+  }
+}
+
+/** A connection that breaks is a log that cannot be read now. */
+async function* unbroken(bytes: AsyncIterable<Buffer>, pod: string): AsyncGenerator<Buffer> {
+  const iterator = bytes[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await iterator.next().catch((error: unknown) => {
+        throw storedError(error, pod);
+      });
+      if (next.done) return;
+      yield next.value;
+    }
+  } finally {
+    await iterator.return?.();
   }
 }
 
