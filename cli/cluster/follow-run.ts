@@ -6,6 +6,7 @@ import { cancelRun } from "../commands/cancel.ts";
 import { CliError } from "../errors.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import { clusterError } from "./errors.ts";
+import { onInterrupt } from "./interrupt.ts";
 import { adviceFor, endOf, exitCodeOf, hasEnded } from "./run-end.ts";
 import { readLog, writeItem } from "./run-logs.ts";
 import type { Session } from "./session.ts";
@@ -17,7 +18,12 @@ export async function followRun(run: Run, session: Session): Promise<ExitCode> {
   const { env, namespace } = session;
   const { name } = run.metadata;
   const leaving = new AbortController();
-  const stopAsking = onInterrupt(name, session, leaving);
+  const ending = {
+    what: `Run ${name}`,
+    verb: ["Cancel", "Cancelling"] as const,
+    end: () => cancelRun(name, undefined, session),
+  };
+  const stopAsking = onInterrupt(ending, session, leaving);
   const output = showOutput(name, session, leaving.signal);
   try {
     let told: string | undefined;
@@ -68,40 +74,4 @@ async function showOutput(name: string, session: Session, signal: AbortSignal): 
       `krt: the output of Run ${name} cannot be shown: ${error instanceof Error ? error.message : error}\n`,
     );
   }
-}
-
-/** At Ctrl-C a person is asked once; where nobody can be asked, and at a second Ctrl-C, the Run is cancelled. */
-function onInterrupt(name: string, session: Session, leaving: AbortController): () => void {
-  const { env } = session;
-  const answered = new AbortController();
-  let cancelled = false;
-  const cancel = async () => {
-    if (cancelled) return;
-    cancelled = true;
-    answered.abort();
-    env.err.write(`Cancelling Run ${name}; another Ctrl-C leaves at once\n`);
-    try {
-      await cancelRun(name, undefined, session);
-    } catch (thrown) {
-      const error = await clusterError(thrown, session);
-      env.err.write(`krt: Run ${name} cannot be cancelled: ${error instanceof Error ? error.message : error}\n`);
-      leaving.abort();
-    }
-  };
-  const ask = async () => {
-    const question = `\nCancel Run ${name}? [y]es, [n]o, [d]etach and leave it running: `;
-    const answer = await env.ask(question, answered.signal);
-    if (/^n/i.test(answer ?? "")) return;
-    if (/^d/i.test(answer ?? "")) leaving.abort();
-    else await cancel();
-  };
-  const interrupted = () => void ask();
-  const forget = env.onSecondInterrupt(() => (cancelled ? leaving.abort() : void cancel()));
-  env.interrupted.addEventListener("abort", interrupted, { once: true });
-  if (env.interrupted.aborted) interrupted();
-  return () => {
-    forget();
-    answered.abort();
-    env.interrupted.removeEventListener("abort", interrupted);
-  };
 }

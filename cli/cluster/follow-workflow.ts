@@ -1,6 +1,7 @@
 import type { JobSpec } from "#api/kinds/job.ts";
+import type { WorkflowAction } from "#api/kinds/workflow-action.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
-import { workflowRuns, workflows } from "#api/resources.ts";
+import { workflowActions, workflowRuns, workflows } from "#api/resources.ts";
 import { hasEnded } from "#api/workflow-phases.ts";
 import { fromStart, type LogItem } from "#extension-api/client/logs.ts";
 import { renderTree } from "#workflows/tree.ts";
@@ -12,6 +13,7 @@ import { LiveDisplay } from "../progress/live.ts";
 import { recordText } from "../progress/log-line.ts";
 import { PlainDisplay } from "../progress/plain.ts";
 import { clusterError } from "./errors.ts";
+import { type Ending, onInterrupt } from "./interrupt.ts";
 import { readLog } from "./run-logs.ts";
 import type { Session } from "./session.ts";
 import { DeletedError, watchObject } from "./watch-object.ts";
@@ -20,11 +22,17 @@ import { DeletedError, watchObject } from "./watch-object.ts";
  * Shows how a WorkflowRun goes on until it has ended: as a tree that is drawn in place on a terminal, as lines elsewhere.
  *
  * @param output whether the output of its steps is shown, too
- * @returns 0 when it succeeded, 1 when it failed
+ * @param mayStop whether Ctrl-C asks about stopping it; otherwise it only ends the watching
+ * @returns 0 when it succeeded, 1 when it failed, 130 when Ctrl-C has ended it or the watching
  */
-export async function followWorkflowRun(name: string, output: boolean, session: Session): Promise<ExitCode> {
+export async function followWorkflowRun(
+  name: string,
+  output: boolean,
+  mayStop: boolean,
+  session: Session,
+): Promise<ExitCode> {
   const { env, client, namespace } = session;
-  const { clock, random, out, interrupted } = env;
+  const { clock, random, out } = env;
   const run = await client.of(workflowRuns).get({ name, namespace });
   const order = await orderOf(run, session);
   const display = out.isTerminal ? new LiveDisplay(out, clock, () => order) : new PlainDisplay(out, clock);
@@ -33,16 +41,21 @@ export async function followWorkflowRun(name: string, output: boolean, session: 
     if (output) logs.follow(next);
     display.update({ workflowRuns: [next], runs: [], waits: [] });
   };
+  const leaving = new AbortController();
+  const forget = mayStop
+    ? onInterrupt(stopping(name, display, session), session, leaving)
+    : leaveAt(env.interrupted, leaving);
   let ended: WorkflowRun | undefined;
   try {
     const until = ({ status }: WorkflowRun) => hasEnded(status?.phase);
     const deps = { client, clock, random };
-    ended = await watchObject(workflowRuns, { name, namespace }, { until, onChange, signal: interrupted }, deps);
+    ended = await watchObject(workflowRuns, { name, namespace }, { until, onChange, signal: leaving.signal }, deps);
     if (ended !== undefined) await logs.ended();
   } catch (error) {
     if (!(error instanceof DeletedError)) throw error;
     throw new CliError(error.message, { exitCode: exitCodes.failed, advice: "What is deleted never ends." });
   } finally {
+    forget();
     logs.stop();
     display.end();
   }
@@ -52,7 +65,27 @@ export async function followWorkflowRun(name: string, output: boolean, session: 
   }
   const lines = renderTree(ended, { now: clock.now(), color: out.color, ...(order && { order }) });
   out.write(`${out.isTerminal ? "" : "\n"}${lines.map((line) => `${line}\n`).join("")}`);
-  return ended.status?.phase === "Succeeded" ? exitCodes.succeeded : exitCodes.failed;
+  if (ended.status?.phase === "Succeeded") return exitCodes.succeeded;
+  return env.interrupted.aborted ? exitCodes.interrupted : exitCodes.failed;
+}
+
+const stopping = (name: string, display: Display, { client, namespace }: Session): Ending => ({
+  what: `WorkflowRun ${name}`,
+  verb: ["Stop", "Stopping"],
+  end: () =>
+    client.of(workflowActions).create({
+      // `name` is the server's to give; our types want it of every object that was read.
+      metadata: { generateName: `${name}-stop-`, namespace } as unknown as WorkflowAction["metadata"],
+      spec: { workflowRef: { name }, action: "Stop", stop: { message: "Ctrl-C" } },
+    }),
+  asking: (begins) => display.hold(begins),
+});
+
+function leaveAt(interrupted: AbortSignal, leaving: AbortController): () => void {
+  const leave = () => leaving.abort();
+  interrupted.addEventListener("abort", leave, { once: true });
+  if (interrupted.aborted) leave();
+  return () => interrupted.removeEventListener("abort", leave);
 }
 
 /** The order of the jobs as the graph has it; undefined where the templates cannot be read. */

@@ -98,7 +98,7 @@ async function follow(names: readonly string[], flags: Flags, session: Session):
   let code: ExitCode = exitCodes.succeeded;
   for (const name of names) {
     if (!flags.follow) session.env.out.write(`${name}\n`);
-    else if (code !== exitCodes.interrupted) code = (await followWorkflowRun(name, true, session)) || code;
+    else if (code !== exitCodes.interrupted) code = (await followWorkflowRun(name, true, true, session)) || code;
   }
   return code;
 }

@@ -110,7 +110,7 @@ const addWorkflowWatch: AddCommand = (parent, env, end) => {
     .argument("<NAME>", "name of a WorkflowRun")
     .option("--output", "show the output of its steps, too")
     .action(async (name: string, flags: WatchFlags) => {
-      end(await inCluster(flags, env, (session) => followWorkflowRun(name, flags.output === true, session)));
+      end(await inCluster(flags, env, (session) => followWorkflowRun(name, flags.output === true, false, session)));
     });
   withExamples(withClusterOptions(command), env, "workflow watch", [["Until its end", "workflow watch ci-x7k2p"]]);
 };

@@ -8,6 +8,8 @@ export interface Display {
   log(line: LogLine): void;
   /** One line in our own words. */
   note(text: string): void;
+  /** Whether somebody else writes on the terminal now: then everything waits. */
+  hold(isHeld: boolean): void;
   /** Nothing follows. What was held back is shown, what was drawn goes. */
   end(): void;
 }

@@ -26,6 +26,7 @@ export class LiveDisplay implements Display {
   #cancelDraw: Cancel | undefined;
   #due = Number.POSITIVE_INFINITY;
   #ended = false;
+  #held = false;
 
   constructor(out: Output, clock: Clock, orderOf: OrderOf) {
     this.#out = out;
@@ -52,6 +53,18 @@ export class LiveDisplay implements Display {
     this.#schedule(0);
   }
 
+  hold(isHeld: boolean): void {
+    this.#held = isHeld;
+    if (!isHeld) {
+      this.#due = Number.POSITIVE_INFINITY;
+      this.#schedule(0);
+      return;
+    }
+    this.#cancelDraw?.();
+    this.#screen.draw([], this.#above);
+    this.#above = "";
+  }
+
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -62,7 +75,7 @@ export class LiveDisplay implements Display {
 
   /** Draws in `ms`, though not too soon after the last time; an earlier date wins. */
   #schedule(ms: number): void {
-    if (this.#ended) return;
+    if (this.#ended || this.#held) return;
     const now = this.#clock.monotonic();
     const due = Math.max(now + ms, this.#drawnAt + drawMs);
     if (due >= this.#due) return;

@@ -42,6 +42,9 @@ export class PlainDisplay implements Display {
     this.#out.write(`${text}\n`);
   }
 
+  /** Its lines are for no terminal, where nobody is asked. */
+  hold(): void {}
+
   end(): void {
     this.#release();
   }

@@ -26,6 +26,7 @@ class Recorder implements Display {
     this.lines.push(line);
   }
   note(): void {}
+  hold(): void {}
   end(): void {}
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { runs, runtimes } from "#api/resources.ts";
+import { runs, runtimes, workflowActions, workflowRuns } from "#api/resources.ts";
 import { persistentVolumeClaims } from "#kube/builtin.ts";
 import { bashRun, bashRuntime, claim, namespace, TestCluster } from "./support/cluster.ts";
 import { krtHere, withInput } from "./support/krt-in-process.ts";
@@ -99,6 +99,44 @@ test.each(Object.entries(answers))("%s", async (what, { answer, phase, code }) =
   expect(asked).toHaveLength(1);
   expect((await cluster.get(runs, name)).status?.phase).toBe(phase);
   if (phase === "Running") expect((await krt("cancel", name)).out).toBe(`Run ${name} is asked to end\n`);
+});
+
+const endings = {
+  "a workflow, Ctrl-C and yes": { answer: "y", phase: "Failed", says: "Stopping WorkflowRun" },
+  "a workflow, Ctrl-C where nobody can be asked": { answer: undefined, phase: "Failed", says: "Stopping WorkflowRun" },
+  "a workflow, Ctrl-C and detach": { answer: "d", phase: "Running", says: "workflow watch" },
+} as const;
+
+test.each(Object.entries(endings))("%s", async (_, { answer, phase, says }) => {
+  const interrupt = new AbortController();
+  const asked: string[] = [];
+  const change = {
+    interrupted: interrupt.signal,
+    ask: async (question: string) => {
+      asked.push(question);
+      return answer;
+    },
+  };
+  const name = `stop-${phase.toLowerCase()}-${answer ?? "nobody"}`;
+  const file = withInput(
+    JSON.stringify({
+      apiVersion: "kruntimes.io/v1alpha1",
+      kind: "WorkflowRun",
+      metadata: { name },
+      spec: { jobs: { build: { "runs-on": "bash", steps: [{ name: "one", run: "exec sleep 60" }] } } },
+    }),
+  );
+  const args = ["workflow", "run", "-f", "-", "--follow"];
+  const ended = krtHere(cluster.cluster.kubeconfig, args, { ...change, ...file });
+  await cluster.until(workflowRuns, name, ({ status }) => status?.jobs?.build?.steps?.[0]?.phase === "Running");
+  interrupt.abort();
+  expect(await ended).toMatchObject({ code: 130, err: expect.stringContaining(says) });
+  expect(asked).toEqual([`\nStop WorkflowRun ${name}? [y]es, [n]o, [d]etach and leave it running: `]);
+  expect((await cluster.get(workflowRuns, name)).status?.phase).toBe(phase);
+  const { items } = await cluster.client.of(workflowActions).list({ namespace });
+  const actions = items.filter(({ spec }) => spec.workflowRef.name === name);
+  expect(actions.map(({ spec }) => spec.action)).toEqual(phase === "Running" ? [] : ["Stop"]);
+  await cluster.client.of(workflowRuns).delete({ name, namespace });
 });
 
 test("a second Ctrl-C, while the question stands, is a yes", async () => {
