@@ -111,6 +111,8 @@ const workflow = {
   Terminated: ["The run was terminated.", "Start it again if this was not intended."],
   Suspended: ["The run is suspended: what runs goes on, nothing new is started.", "Resume it with a WorkflowAction."],
   Resumed: ["The run is not suspended any more.", "Nothing."],
+  WaitsForResume: ["A gate waits.", "Resume it with krt workflow resume, or a WorkflowAction."],
+  GateStopped: ["Somebody stopped the gate.", "The message says why."],
   TimedOut: ["The run took longer than spec.timeout.", "Raise spec.timeout or make the jobs faster."],
   InvalidWorkflow: ["The workflow cannot be run as it is written.", "The message has the field and what to write."],
   WorkflowNotFound: ["There is no workflow of that name and uid.", "Check the name and the namespace."],

@@ -12,6 +12,7 @@ import {
 } from "./persistent-workspace.ts";
 import { restoreRun, runMachine, runStatus } from "./run.ts";
 import { newStep, restoreStep, stepMachine, stepStatus } from "./step.ts";
+import { restoreStepGate, stepGateMachine, stepGateStatus } from "./step-gate.ts";
 import { restoreWorkflowAction, workflowActionMachine, workflowActionStatus } from "./workflow-action.ts";
 import { restoreWorkflowRun, workflowRunMachine, workflowRunStatus } from "./workflow-run.ts";
 
@@ -70,6 +71,12 @@ export const lifecycles: readonly Lifecycle[] = [
     machine: stepMachine,
     initial: () => restoreStep(newStep("step")),
     persistence: { kind: "WorkflowRun", path: "jobs.*.steps[]", restore: restoreStep, toStatus: stepStatus },
+  },
+  {
+    name: "step-gate",
+    machine: stepGateMachine,
+    initial: () => restoreStepGate(newStep("step")),
+    persistence: { kind: "WorkflowRun", path: "jobs.*.steps[]", restore: restoreStepGate, toStatus: stepGateStatus },
   },
   {
     name: "workflow-action",

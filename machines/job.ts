@@ -77,6 +77,9 @@ export const jobMachine = setup({
     /** A step, or an artifact, differs from what stands there. */
     stepsChanged: ({ context }, event: { steps: StepStatus[]; artifacts?: readonly ArtifactRef[] }) =>
       moves.stepsChanged(context.status, event),
+    /** The steps are others than those that stand there, and one of them is a gate that waits. */
+    aGateWaits: ({ context }, event: { steps: StepStatus[]; artifacts?: readonly ArtifactRef[] }) =>
+      moves.stepsChanged(context.status, event) && event.steps.some(({ phase }) => phase === "Suspended"),
     everyStepSucceeded: ({ context }) => sumOfSteps(context.status.steps ?? []) === "Succeeded",
     aStepFailed: ({ context }) => sumOfSteps(context.status.steps ?? []) === "Failed",
     aStepIsActive: ({ context }) => (context.status.steps ?? []).some(isActive),
@@ -197,12 +200,21 @@ export const jobMachine = setup({
     Running: {
       description: "Its steps run one after the other.",
       on: {
-        STEPS: {
-          guard: { type: "stepsChanged", params: ({ event }) => event },
-          actions: assign(({ context, event }) => ({ status: moves.followSteps(context.status, event) })),
-          description: "A step moved; artifacts of a step that succeeded replace those of the same name.",
-          meta: { writer: "controller" },
-        },
+        STEPS: [
+          {
+            guard: { type: "aGateWaits", params: ({ event }) => event },
+            target: "Suspended",
+            actions: assign(({ context, event }) => ({ status: moves.followSteps(context.status, event) })),
+            description: "A gate waits from now on; artifacts of a step that succeeded replace those of the same name.",
+            meta: { writer: "controller", reason: "WaitsForResume" },
+          },
+          {
+            guard: { type: "stepsChanged", params: ({ event }) => event },
+            actions: assign(({ context, event }) => ({ status: moves.followSteps(context.status, event) })),
+            description: "A step moved; artifacts of a step that succeeded replace those of the same name.",
+            meta: { writer: "controller" },
+          },
+        ],
         STEPS_SUCCEEDED: {
           guard: "everyStepSucceeded",
           target: "Succeeded",
@@ -355,6 +367,32 @@ export const jobMachine = setup({
             meta: { writer: "controller", reason: moves.jobCancelReasons },
           },
         ],
+      },
+    },
+    Suspended: {
+      description: "A gate of it waits for a Resume; its time goes on, and its files stay.",
+      on: {
+        STEPS: {
+          guard: { type: "stepsChanged", params: ({ event }) => event },
+          target: "Running",
+          actions: assign(({ context, event }) => ({ status: moves.followSteps(context.status, event) })),
+          description: "The gate waits no longer.",
+          meta: { writer: "controller" },
+        },
+        TIME_OUT: {
+          target: "Stopping",
+          actions: assign(({ context, event }) => ({
+            status: moves.stop(context.status, { ...event, reason: "Timeout" }),
+          })),
+          description: "It took longer than its timeout: the gate has to end.",
+          meta: { writer: "controller", reason: "Timeout" },
+        },
+        CANCEL: {
+          target: "Stopping",
+          actions: assign(({ context, event }) => ({ status: moves.stop(context.status, event) })),
+          description: "The workflow must end, and the gate with it.",
+          meta: { writer: "controller", reason: moves.jobCancelReasons },
+        },
       },
     },
     Stopping: {

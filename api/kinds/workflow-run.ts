@@ -107,11 +107,8 @@ export const StepStatus = Type.Object({
   ...nestedStep,
   gate: Type.Optional(
     Type.Object(
-      {
-        deadline: Type.Optional(Time("When it resumes by itself.")),
-        outputs: Values("Values supplied by a Resume."),
-      },
-      { description: "State of a suspend step." },
+      { deadline: Type.Optional(Time("When it resumes by itself.")) },
+      { description: "Of a gate: until when it waits." },
     ),
   ),
   steps: Type.Optional(

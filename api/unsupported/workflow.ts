@@ -13,7 +13,6 @@ const minutes = "Use timeout, e.g. timeout: 5m.";
 const stepLater = {
   uses: "Write the steps of the Action into the job, each with run.",
   with: "Write the values into the run text.",
-  suspend: "Split the work into two Workflows, and start the second one by hand.",
 } satisfies Advice;
 
 /** Keys of GitHub Actions that have another form here. */

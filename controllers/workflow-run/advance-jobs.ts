@@ -79,7 +79,7 @@ const isFailure = (job: JobStatus): boolean => job.phase === "Failed" && isBad(j
 
 /** Whether a job has a place under `spec.parallelism`. */
 const isAtWork = ({ phase, instances }: JobStatus): boolean =>
-  instances === undefined && (phase === "Running" || phase === "Stopping");
+  instances === undefined && (phase === "Running" || phase === "Suspended" || phase === "Stopping");
 
 interface InstanceOf {
   readonly instance?: Instance;
@@ -132,7 +132,7 @@ function advanceJob(
     snapshot: restoreJob(old),
     observe: (snapshot): JobEvent | undefined => {
       const status = jobStatus(snapshot);
-      if (status.phase === "Running" || status.phase === "Stopping") {
+      if (status.phase === "Running" || status.phase === "Suspended" || status.phase === "Stopping") {
         const { steps, artifacts, effects } = advanceSteps(context, status, stored, pass.budget);
         for (const effect of effects) pass.add({ ...effect, job: id });
         if (steps !== undefined) return { type: "STEPS", steps, artifacts };

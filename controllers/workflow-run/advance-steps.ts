@@ -5,12 +5,14 @@ import { isBad } from "#machines/derive.ts";
 import { settle } from "#machines/lib/settle.ts";
 import { restoreStep, type StepEffect, stepMachine, stepStatus } from "#machines/step.ts";
 import { restoreStepAction, type StepActionEvent, stepActionMachine, stepActionStatus } from "#machines/step-action.ts";
+import { restoreStepGate, stepGateMachine, stepGateStatus } from "#machines/step-gate.ts";
 import type { CannotStartReason, SkipReason } from "#machines/step-status.ts";
-import type { ActionWork, StepPlan } from "#workflows/plan.ts";
+import type { ActionWork, GateWork, StepPlan } from "#workflows/plan.ts";
 import type { Budget } from "./budget.ts";
 import { asks, notMet, progressOfSteps } from "./conditions.ts";
 import type { JobContext } from "./job-context.ts";
 import { observeAction } from "./observe-action.ts";
+import { observeGate, observeGateTurn } from "./observe-gate.ts";
 import { observeRun, observeTurn, type StepContext } from "./observe-step.ts";
 import { actionPlace, jobPlace, outerValues, type StepPlace } from "./step-place.ts";
 
@@ -78,9 +80,33 @@ interface AdvancedStep {
 }
 
 function advanceStep(chain: Chain, place: StepPlace, plan: StepPlan, old: StepStatus): AdvancedStep {
-  return plan.work.kind === "action"
-    ? advanceAction(chain, place, plan, plan.work, old)
-    : advanceRun(chain, place, plan, old);
+  switch (plan.work.kind) {
+    case "action":
+      return advanceAction(chain, place, plan, plan.work, old);
+    case "gate":
+      return advanceGate(chain, place, plan, plan.work, old);
+    default:
+      return advanceRun(chain, place, plan, old);
+  }
+}
+
+function advanceGate(chain: Chain, place: StepPlace, plan: StepPlan, work: GateWork, old: StepStatus): AdvancedStep {
+  const { context, isEnding } = chain;
+  const settled = settle({
+    machine: stepGateMachine,
+    snapshot: restoreStepGate(old),
+    observe: (snapshot) => {
+      const step = stepGateStatus(snapshot);
+      if (step.phase === "Waiting") {
+        return hasTurn(chain)
+          ? (refusal(chain, place, plan) ?? observeGateTurn(place, plan, work, context.now))
+          : undefined;
+      }
+      if (step.phase !== "Suspended") return undefined;
+      return observeGate(`${context.job.id}/${plan.name}`, step, work, isEnding, context.now);
+    },
+  });
+  return { status: settled.changed ? stepGateStatus(settled.snapshot) : old, effects: [], artifacts: [] };
 }
 
 function advanceRun(chain: Chain, place: StepPlace, plan: StepPlan, old: StepStatus): AdvancedStep {

@@ -11,6 +11,7 @@ import {
 } from "#machines/workflow-run.ts";
 import { drain } from "./actions/drain.ts";
 import { advanceJobs, type EffectOfJob } from "./advance-jobs.ts";
+import { Budget } from "./budget.ts";
 import type { Ending } from "./observe-needs.ts";
 import { observeRun } from "./observe-run.ts";
 import type { Seen } from "./seen.ts";
@@ -42,13 +43,20 @@ export function advance(seen: Seen, now: number): Advanced {
   const tidied =
     told.length === 0 ? before : step(workflowRunMachine, before, { type: "FORGET_ACTIONS", uids: told }).snapshot;
   const informed = observeSpec(seen, tidied, now);
-  const drained = drain(informed, pending, { run: seen.run, now });
+  const plan = seen.source.kind === "plan" && seen.source.compiled.ok ? seen.source.compiled.plan : undefined;
+  const budget = new Budget(seen.run.status);
+  const drained = drain(informed, pending, {
+    run: seen.run,
+    ...(plan !== undefined && { plan }),
+    isGraphUnavailable: seen.source.kind === "unavailable",
+    room: (bytes) => budget.take(bytes),
+    now,
+  });
   const settled = settle({
     machine: workflowRunMachine,
     snapshot: drained.snapshot,
     observe: (snapshot): WorkflowRunEvent | undefined => {
       const status = workflowRunStatus(snapshot);
-      const plan = seen.source.kind === "plan" && seen.source.compiled.ok ? seen.source.compiled.plan : undefined;
       const goes = status.phase === "Running" || status.phase === "Suspended" || status.phase === "Stopping";
       if (plan !== undefined && goes) {
         const jobs = advanceJobs(seen, plan, status, endingOf(status), now, add);

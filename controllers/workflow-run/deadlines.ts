@@ -3,6 +3,7 @@ import { parseTime } from "#api/time.ts";
 import { planOf } from "#workflows/matrix.ts";
 import { stepsOf } from "#workflows/plan.ts";
 import { actionDeadline } from "./observe-action.ts";
+import { gateDeadline } from "./observe-gate.ts";
 import { jobDeadline } from "./observe-job.ts";
 import { timeoutDeadline } from "./observe-run.ts";
 import { sightingDelayMs } from "./observe-step.ts";
@@ -22,10 +23,10 @@ export function deadlines(seen: Seen, status: WorkflowRunStatus, now: number): n
 function jobTimes({ source }: Seen, id: string, job: JobStatus): (number | undefined)[] {
   if (job.phase === "Queued") return [parseTime(job.nextAttemptTime)];
   const plan = source.kind === "plan" && source.compiled.ok ? planOf(source.compiled.plan, id) : undefined;
-  if (plan === undefined || job.phase !== "Running") return [];
+  if (plan === undefined || (job.phase !== "Running" && job.phase !== "Suspended")) return [];
   const steps = stepsOf(plan).map((step, index) => {
     const stepStatus = job.steps?.[index];
-    return stepStatus && actionDeadline(step, stepStatus);
+    return stepStatus && (gateDeadline(stepStatus) ?? actionDeadline(step, stepStatus));
   });
   return [jobDeadline(plan, job), ...steps];
 }

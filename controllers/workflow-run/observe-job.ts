@@ -46,6 +46,8 @@ export function observeJob(
           ? (observeTimeout(context, job) ?? observeWorkspace(context, job, stored))
           : { type: "CANCEL", ...ending, now })
       );
+    case "Suspended":
+      return ending === undefined ? observeTimeout(context, job) : { type: "CANCEL", ...ending, now };
     case "Stopping":
       return observeStopping(context, job, ending);
     default:
@@ -137,7 +139,9 @@ function observeStopping(context: JobContext, job: JobStatus, ending: Ending | u
 /** When a job is out of time; undefined without a limit, and when it is not at work. */
 export function jobDeadline({ timeoutMs }: JobContext["job"], job: JobStatus): number | undefined {
   const start = parseTime(job.startTime);
-  return job.phase !== "Running" || timeoutMs === undefined || start === undefined ? undefined : start + timeoutMs;
+  return (job.phase !== "Running" && job.phase !== "Suspended") || timeoutMs === undefined || start === undefined
+    ? undefined
+    : start + timeoutMs;
 }
 
 function observeTimeout(context: JobContext, job: JobStatus): JobEvent | undefined {

@@ -8,6 +8,7 @@ import { attemptOracle } from "./oracles/attempt.ts";
 import type { Oracle } from "./oracles/oracle.ts";
 import { persistentWorkspaceOracle } from "./oracles/persistent-workspace.ts";
 import { runOracle } from "./oracles/run.ts";
+import { stepGateOracle } from "./oracles/step-gate.ts";
 import { jobOracle, stepOracle, workflowRunOracle } from "./oracles/workflow.ts";
 import { workflowActionOracle } from "./oracles/workflow-action.ts";
 import { attemptWalk } from "./samples/attempt.ts";
@@ -16,6 +17,7 @@ import { persistentWorkspaceWalk } from "./samples/persistent-workspace.ts";
 import { runWalk } from "./samples/run.ts";
 import type { Walk } from "./samples/samples.ts";
 import { stepWalk } from "./samples/step.ts";
+import { stepGateWalk } from "./samples/step-gate.ts";
 import { workflowActionWalk } from "./samples/workflow-action.ts";
 import { workflowRunWalk } from "./samples/workflow-run.ts";
 
@@ -104,9 +106,9 @@ const models: Readonly<Record<string, Model>> = {
     oracle: jobOracle,
     schema: JobStatus,
     minimums: {
-      states: 8,
-      transitions: 34,
-      refusals: 10,
+      states: 9,
+      transitions: 38,
+      refusals: 13,
       coveringPaths: 9900,
       simplePaths: 11,
       arrangedPaths: 63,
@@ -125,6 +127,20 @@ const models: Readonly<Record<string, Model>> = {
       simplePaths: 14,
       arrangedPaths: 122,
       arrangedRefusals: 1,
+    },
+  },
+  "step-gate": {
+    walk: stepGateWalk,
+    oracle: stepGateOracle,
+    schema: StepStatus,
+    minimums: {
+      states: 6,
+      transitions: 6,
+      refusals: 0,
+      coveringPaths: 100,
+      simplePaths: 6,
+      arrangedPaths: 7,
+      arrangedRefusals: 0,
     },
   },
   "workflow-action": {

@@ -39,6 +39,8 @@ export function drain(
   const applied: AppliedAction[] = [];
   let current = snapshot;
   for (const action of actions) {
+    // Nothing overtakes: those behind it wait, too.
+    if (context.isGraphUnavailable && needsGraph(action, current)) break;
     const verdict = apply(action, { ...context, snapshot: current });
     const answer: AppliedAction = {
       uid: action.metadata.uid ?? "",
@@ -69,6 +71,13 @@ function apply(action: WorkflowAction, context: ApplyContext): Verdict {
     return refuse("WorkflowCompleted", `WorkflowRun ${context.run.metadata.name} has ended as ${value}${why}`);
   }
   return effect(action, context);
+}
+
+/** What becomes of gates, and of a Retry, cannot be told without the graph. */
+function needsGraph({ spec }: WorkflowAction, { context }: WorkflowRunSnapshot): boolean {
+  if (spec.action === "Retry") return true;
+  const hasGates = Object.values(context.status.jobs ?? {}).some(({ phase }) => phase === "Suspended");
+  return hasGates && (spec.action === "Resume" || (spec.stop?.nodeFieldSelector ?? "") !== "");
 }
 
 /** Order in which actions are applied: by age, and of one second by name. */

@@ -1,24 +1,52 @@
 import type { WorkflowAction } from "#api/kinds/workflow-action.ts";
 import { step } from "#machines/lib/settle.ts";
+import type { StepGateEvent } from "#machines/step-gate.ts";
 import { workflowRunMachine } from "#machines/workflow-run.ts";
-import { parseNodeFieldSelector } from "#workflows/node-field-selector.ts";
+import { gateOutputs } from "#workflows/gate-outputs.ts";
+import { type ActiveGate, activeGates, choose, sendToGates } from "./gates.ts";
 import { type ApplyContext, refuse, type Verdict } from "./verdict.ts";
 
-/** Resume: the run goes on. With a selector the gates that it matches open instead, and a suspension stays. */
-export function resume(action: WorkflowAction, { run, snapshot: before, now }: ApplyContext): Verdict {
-  const { nodeFieldSelector } = action.spec.resume ?? {};
-  if (nodeFieldSelector !== undefined && nodeFieldSelector !== "") return resumeGates(nodeFieldSelector);
-  const { snapshot, changed } = step(workflowRunMachine, before, { type: "RESUME", now });
+/** Resume: the run goes on and its gates open. With a selector only the gates that it matches do, and a suspension stays. */
+export function resume(action: WorkflowAction, context: ApplyContext): Verdict {
+  const { run, plan, snapshot: before, now } = context;
+  const { nodeFieldSelector = "", outputParameters } = action.spec.resume ?? {};
   const { name } = run.metadata;
+  const gates = plan === undefined ? [] : activeGates(before, plan);
+  if (nodeFieldSelector !== "") {
+    const chosen = choose(gates, nodeFieldSelector, "NothingToResume");
+    if (!chosen.ok) return chosen.verdict;
+    return open(chosen.gates, outputParameters, context) ?? unreachable();
+  }
+  const opened = open(gates, undefined, context);
+  if (opened?.outcome === "Failed") return opened;
+  const { snapshot, changed } = step(workflowRunMachine, opened?.snapshot ?? before, { type: "RESUME", now });
   if (changed) return { outcome: "Succeeded", snapshot, message: `WorkflowRun ${name} goes on` };
-  return refuse(
-    "NothingToResume",
-    `WorkflowRun ${name} is not suspended and has no gate that waits; it is ${before.value}`,
-  );
+  if (opened !== undefined) return opened;
+  const where = before.value === "Pending" || before.value === "Stopping" ? before.value : "at work";
+  return refuse("NothingToResume", `WorkflowRun ${name} is not suspended and has no gate that waits; it is ${where}`);
 }
 
-function resumeGates(text: string): Verdict {
-  const parsed = parseNodeFieldSelector(text);
-  if (!parsed.ok) return refuse("InvalidNodeFieldSelector", parsed.message);
-  return refuse("NothingToResume", `no gate that waits matches ${text}`);
+/** Opens gates, all or none; undefined when there are none. */
+function open(
+  gates: readonly ActiveGate[],
+  supplied: Readonly<Record<string, string>> | undefined,
+  { snapshot, room, now }: ApplyContext,
+): Verdict | undefined {
+  if (gates.length === 0) return undefined;
+  const events: { gate: ActiveGate; event: StepGateEvent }[] = [];
+  for (const gate of gates) {
+    const result = gateOutputs(gate.node.name, gate.work.outputs, supplied);
+    if (!result.ok) return refuse("InvalidOutputParameters", result.message);
+    if (!room(JSON.stringify(result.outputs).length)) {
+      const message = `the outputs of gate ${gate.node.name} do not fit into the status of the WorkflowRun`;
+      return refuse("InvalidOutputParameters", message);
+    }
+    events.push({ gate, event: { type: "RESUME", outputs: result.outputs, now } });
+  }
+  const names = gates.map(({ node }) => node.name).join(", ");
+  return { outcome: "Succeeded", snapshot: sendToGates(snapshot, events), message: `resumed ${names}` };
+}
+
+function unreachable(): never {
+  throw new Error("a selector that matches chooses at least one gate");
 }

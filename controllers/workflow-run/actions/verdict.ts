@@ -1,12 +1,19 @@
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import type { ActionFailureReason } from "#machines/workflow-action.ts";
 import type { WorkflowRunSnapshot } from "#machines/workflow-run.ts";
+import type { WorkflowPlan } from "#workflows/plan.ts";
 
 /** What an action is applied to. */
 export interface ApplyContext {
   readonly run: WorkflowRun;
   /** The run as the actions before it have left it. */
   readonly snapshot: WorkflowRunSnapshot;
+  /** The graph; undefined where it is not known, or of no use any more. */
+  readonly plan?: WorkflowPlan;
+  /** The graph cannot be read at the moment, and may be soon. */
+  readonly isGraphUnavailable: boolean;
+  /** Takes so many bytes of the status, if they are there. */
+  room(bytes: number): boolean;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }

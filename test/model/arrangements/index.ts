@@ -4,6 +4,7 @@ import { jobArrangements } from "./job.ts";
 import { persistentWorkspaceArrangements } from "./persistent-workspace.ts";
 import { runArrangements } from "./run.ts";
 import { stepArrangements } from "./step.ts";
+import { stepGateArrangements } from "./step-gate.ts";
 import { workflowActionArrangements } from "./workflow-action.ts";
 import { workflowRunArrangements } from "./workflow-run.ts";
 
@@ -14,6 +15,7 @@ const arrangements: Readonly<Record<string, AnyArrangements>> = {
   "workflow-run": workflowRunArrangements,
   job: jobArrangements,
   step: stepArrangements,
+  "step-gate": stepGateArrangements,
   "workflow-action": workflowActionArrangements,
 };
 

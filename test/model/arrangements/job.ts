@@ -45,6 +45,7 @@ function follows(snapshot: AnyMachineSnapshot, event: JobEvent): JobEvent | unde
   const [test, pack] = phasesOf(snapshot);
   if (snapshot.value === "Stopping") {
     if (test === "Running") return steps("Stopping", "Waiting");
+    if (test === "Suspended") return steps("Cancelled", "Waiting");
     return test === "Cancelled" ? { type: "STEPS_ENDED", now } : undefined;
   }
   switch (event.type) {
@@ -140,6 +141,19 @@ const exhausted = (phase: "Queued" | "Running", ...phases: Phases): JobStatus =>
 
 const nothing = () => undefined;
 
+const gated = job([{ name: "test", suspend: {} }, step("package")]);
+const resumed = steps("Succeeded", "Waiting");
+
+/** A job that begins with a gate. */
+function followsGate(snapshot: AnyMachineSnapshot, event: JobEvent): JobEvent | undefined {
+  if (event.type === "START") return steps("Suspended", "Waiting");
+  return event === resumed
+    ? steps("Succeeded", "Running")
+    : event.type === "STEPS" && snapshot.value !== "Stopping"
+      ? undefined
+      : follows(snapshot, event);
+}
+
 const hasLimit: WorkflowRunSpec = { jobs: { build: { ...build, timeout: "30s" } } };
 const mayRepeat: WorkflowRunSpec = { jobs: { build: { ...build, timeout: "30s", retry: { attempts: 2 } } } };
 
@@ -215,6 +229,18 @@ export const jobArrangements = arranged<WorkflowStage, JobEvent>({
       follows: (_, event) => (event.type === "READY" ? start : undefined),
     }),
     scene({
+      name: "a job with a gate",
+      spec: { jobs: { build: gated }, timeout },
+      events: ({ value }) => (value === "Waiting" ? [ready] : value === "Suspended" ? [resumed, cancel] : []),
+      follows: followsGate,
+    }),
+    scene({
+      name: "a job with a gate and a time limit",
+      spec: { jobs: { build: { ...gated, timeout: "30s" } } },
+      events: ({ value }) => (value === "Waiting" ? [ready] : value === "Suspended" ? [timeOut] : []),
+      follows: followsGate,
+    }),
+    scene({
       name: "a job that may be tried again",
       spec: mayRepeat,
       events: (snapshot) => (snapshot.value === "Running" ? [steps("Failed", "Skipped"), timeOut] : events(snapshot)),
@@ -250,6 +276,8 @@ export const jobArrangements = arranged<WorkflowStage, JobEvent>({
       if (stage.surroundings.spec.parallelism !== undefined) await stage.succeed("first", "test");
     },
     async STEPS(stage, event) {
+      if (event === resumed) return stage.ask("Resume");
+      if (stage.surroundings.spec.jobs?.build?.steps?.[0]?.suspend !== undefined) return; // by itself
       switch (event.steps.map(({ phase }) => phase).join(" ")) {
         case "Succeeded Running":
           return stage.succeed(subject, "test");

@@ -23,7 +23,7 @@ const endedWell = (member: Status) => hasEnded(member) && !isBad(member);
 const stepsOf = (job: Status) => (job.steps ?? []) as readonly Status[];
 const jobsOf = (run: Status) => Object.values((run.jobs ?? {}) as Readonly<Record<string, Status>>);
 
-const isActive = (member: Status) => member.phase === "Running" || member.phase === "Stopping";
+const isActive = (member: Status) => ["Running", "Suspended", "Stopping"].includes(member.phase);
 
 const isBad = (member: Status) =>
   (member.phase === "Failed" && member.continued !== true) || member.phase === "Cancelled";
@@ -131,6 +131,7 @@ export const jobOracle: Oracle = {
       WORKSPACE_MISSING: nothingEnded,
       NAME_TAKEN: nothingEnded,
     },
+    Suspended: { ...always("CANCEL", "TIME_OUT"), STEPS: stepsDiffer },
     Stopping: { STEPS: stepsDiffer, STEPS_ENDED: (before) => !stepsOf(before).some(isActive), RETRY: mayRepeat },
   },
   leadsTo: {
@@ -138,7 +139,12 @@ export const jobOracle: Oracle = {
     CANNOT_START: ["Failed"],
     SKIP: ["Skipped"],
     START: ["Running"],
-    STEPS: ["stays"],
+    STEPS: ({ before, event }) => {
+      if (before.phase === "Stopping") return ["stays"];
+      if (before.phase === "Suspended") return ["Running"];
+      const waits = (field(event, "steps") as readonly Status[]).some(({ phase }) => phase === "Suspended");
+      return [waits ? "Suspended" : "stays"];
+    },
     STEPS_SUCCEEDED: ["Succeeded"],
     STEP_FAILED: ["Failed"],
     STEPS_ENDED: ({ before }) => [isAsked(before) ? "Cancelled" : "Failed"],

@@ -9,7 +9,7 @@ const completionTime = "2025-07-06T12:00:08.000000Z";
 
 function step(name: string, phase: StepStatus["phase"], more: Partial<StepStatus> = {}): StepStatus {
   const hasRun = phase !== "Waiting" && phase !== "Skipped";
-  const hasEnded = hasRun && phase !== "Running" && phase !== "Stopping";
+  const hasEnded = hasRun && phase !== "Running" && phase !== "Suspended" && phase !== "Stopping";
   return {
     name,
     phase,
@@ -23,6 +23,7 @@ function step(name: string, phase: StepStatus["phase"], more: Partial<StepStatus
 const stages: readonly StepStatus[][] = [
   [step("test", "Running"), step("package", "Waiting")],
   [step("test", "Running", { reason: "WorkspaceNotBound", message }), step("package", "Waiting")],
+  [step("test", "Suspended", { reason: "WaitsForResume", message }), step("package", "Waiting")],
   [step("test", "Succeeded"), step("package", "Waiting")],
   [step("test", "Succeeded"), step("package", "Running")],
   [step("test", "Succeeded"), step("package", "Succeeded")],
@@ -45,8 +46,8 @@ export const jobSamples: Samples<JobEvent> = {
   START: [{ type: "START", now: at(2) }],
   STEPS: [
     ...stages.map((steps) => ({ type: "STEPS" as const, steps })),
-    { type: "STEPS", steps: stages[2] ?? [], artifacts: [artifact("dist.tgz", "u1")] },
-    { type: "STEPS", steps: stages[4] ?? [], artifacts: [artifact("dist.tgz", "u2")] },
+    { type: "STEPS", steps: stages[3] ?? [], artifacts: [artifact("dist.tgz", "u1")] },
+    { type: "STEPS", steps: stages[5] ?? [], artifacts: [artifact("dist.tgz", "u2")] },
   ],
   STEPS_SUCCEEDED: [
     { type: "STEPS_SUCCEEDED", now: at(20) },
