@@ -42,6 +42,7 @@ const endings: Record<string, Ending> = {
   "fan-out": { prints: ["The sums are 20 and 25"] },
   priority: { prints: ["first", "second", "third"] },
   "workspace-shared": { prints: ["written by writer"] },
+  "workspace-volume": { prints: ["fetched once"] },
   "workspace-permissions": { prints: ["1"] },
   "data-sharing": {
     prints: ["artifact verified"],

@@ -53,6 +53,10 @@ test("the roles of the example: by name, by group, and nothing for everybody els
       `runs.kruntimes.io "ann-releases" is forbidden: user "ann" may not use PersistentWorkspace releases in namespace ${n}; it takes the verb "use" on persistentworkspaces/use`,
     ),
   });
+  // As the guide has it.
+  const asks = ["auth", "can-i", "use", "persistentworkspaces.kruntimes.io/reports", "--subresource=use", "-n", n];
+  expect((await attempt("kubectl", [...asks, "--as=ann"])).stdout).toBe("yes\n");
+  expect((await attempt("kubectl", [...asks, "--as=bob"])).stdout).toBe("no\n");
   // The right to create Runs alone is not enough, and is enough for Runs without a workspace.
   expect(await answer(bob(), inWorkspace(n, "bob", "reports"))).toMatchObject({ code: 403 });
   expect(await answer(bob(), bashRun(n, "bob-without", "true"))).toMatchObject({ code: 201 });
@@ -187,7 +191,8 @@ test("the controller needs no right: it proves that a workspace is that of the j
     "auth",
     "can-i",
     "use",
-    "persistentworkspaces/use",
+    "persistentworkspaces.kruntimes.io",
+    "--subresource=use",
     "-n",
     n,
     `--as=${usernameOf("controller")}`,

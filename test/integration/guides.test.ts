@@ -89,6 +89,7 @@ const examples: Record<string, readonly RegExp[]> = {
   ],
   outputs: [/^announce\/say \| Released v1\.4\.2$/m, /tag = v1\.4\.2$/m],
   "fan-out": [/^report\/say \| The sums are 20 and 25$/m, /^✔ fan-out-\w+ {2}Succeeded .* 3\/3 jobs$/m],
+  "workspace-volume": [/^use \| fetched once$/m, /^✔ fill {2}Succeeded/m, /^✔ use {2}Succeeded/m],
   "workspace-shared": [/^reader \| written by writer$/m, /^✔ writer {2}Succeeded/m, /^✔ reader {2}Succeeded/m],
   "data-sharing": [/^deploy\/verify-artifact \| artifact verified$/m, /dist\.tgz {2}\d+ B {2}sha256:[0-9a-f]{64}$/m],
 };
@@ -126,4 +127,14 @@ test("every example is tested, is in the index, and says at its beginning what i
     if (name !== "data-sharing" && !forClusters.includes(name))
       expect(text).toContain(`#   npx krt local run examples/${name} --follow\n`);
   }
+});
+
+test("every manifest in the guide to workspaces stands in an example, which is tested", async () => {
+  const files = await readdir(join(root, "examples"), { recursive: true });
+  const manifests = files.filter((file) => file.endsWith(".yaml"));
+  const texts = await Promise.all(manifests.map((file) => readFile(join(root, "examples", file), "utf8")));
+  const guide = await readFile(join(root, "docs/workspaces.md"), "utf8");
+  const blocks = [...guide.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, block = ""]) => block);
+  expect(blocks.length).toBeGreaterThan(5);
+  expect(blocks.filter((block) => !texts.some((text) => text.includes(block)))).toEqual([]);
 });

@@ -160,8 +160,9 @@ test("a webhook that may not ask for rights refuses Runs in workspaces, and noth
   await expect.poll(inWorkspace, { timeout: 15_000, interval: 200 }).toBe("201");
 });
 
-test("without a webhook Runs in workspaces are refused; a workflow is taken, and judged by the controller", async () => {
+test("without a webhook Runs in workspaces are refused, whatever the failurePolicy; a workflow is taken, and judged by the controller", async () => {
   const admin = adminClient();
+  await installPlatform({ webhook: { failurePolicy: "Ignore" } });
   await using namespace = await testNamespace("webhook-away");
   const { name: n } = namespace;
   await apply([workspaceIn(n)]);
@@ -182,6 +183,7 @@ test("without a webhook Runs in workspaces are refused; a workflow is taken, and
   await expect
     .poll(() => createdIn(n, `away-${attempts++}`, "shared"), { timeout: 40_000, interval: 500 })
     .toMatch(/^500 .*failed calling webhook "run-in-workspace\.kruntimes\.io"/);
+  expect(await createdIn(n, "without")).toBe("201");
   const taken = await admin.of(workflowRuns).create(wrong("taken"));
   const ended = await until(admin, workflowRuns, taken.metadata, ({ status }) => status?.completionTime !== undefined);
   expect(ended.status).toMatchObject({ phase: "Failed", reason: "InvalidWorkflow" });
