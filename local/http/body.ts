@@ -1,10 +1,21 @@
-import { parse } from "yaml";
+import { LineCounter, parseDocument } from "yaml";
 import { badRequest, unsupportedMediaType } from "#local/apiserver/errors.ts";
+import { duplicateFields } from "./duplicates.ts";
 import { decodeProtobuf, UnknownMessageError } from "./protobuf/decode.ts";
 import { WireError } from "./protobuf/wire.ts";
 
 /** Media types of bodies that are read for every kind. */
 const bodyTypes = ["application/json", "application/yaml"];
+
+/** What a body says. */
+export interface Body {
+  /** Undefined for an empty body. */
+  readonly value: unknown;
+  /** What is said twice in it, in the words of the API server; the last one counts. */
+  readonly duplicates: () => readonly string[];
+}
+
+const without = (value: unknown): Body => ({ value, duplicates: () => [] });
 
 /**
  * Reads a request body.
@@ -12,9 +23,9 @@ const bodyTypes = ["application/json", "application/yaml"];
  * @param contentType media type without parameters
  * @throws StatusError 400 for text that cannot be read, 415 for another type
  */
-export function readBody(method: string, bytes: Buffer, contentType: string): unknown {
-  if (bytes.length === 0) return undefined;
-  if (contentType === "application/vnd.kubernetes.protobuf" && method !== "PATCH") return readProtobuf(bytes);
+export function readBody(method: string, bytes: Buffer, contentType: string): Body {
+  if (bytes.length === 0) return without(undefined);
+  if (contentType === "application/vnd.kubernetes.protobuf" && method !== "PATCH") return without(readProtobuf(bytes));
   const text = bytes.toString("utf8");
   // Patches are JSON whatever they are called; which of them are taken is the verb's business.
   if (method === "PATCH") return contentType === "application/apply-patch+yaml" ? readYaml(text) : readJson(text);
@@ -28,9 +39,10 @@ export function readBody(method: string, bytes: Buffer, contentType: string): un
   }
 }
 
-function readJson(text: string): unknown {
+function readJson(text: string): Body {
   try {
-    return JSON.parse(text);
+    const duplicates = () => duplicateFields(text).map((path) => `duplicate field ${JSON.stringify(path)}`);
+    return { value: JSON.parse(text), duplicates };
   } catch (error) {
     throw badRequest(`the body is no JSON: ${whyOf(error)}`);
   }
@@ -46,9 +58,19 @@ function readProtobuf(bytes: Buffer): unknown {
   }
 }
 
-function readYaml(text: string): unknown {
+function readYaml(text: string): Body {
+  const lineCounter = new LineCounter();
+  const document = parseDocument(text, { strict: true, uniqueKeys: true, lineCounter });
+  const problem = document.errors.find(({ code }) => code !== "DUPLICATE_KEY");
+  if (problem !== undefined) throw badRequest(`the body is no YAML: ${problem.message}`);
+  const duplicates = document.errors.map(({ pos }) => {
+    const { line } = lineCounter.linePos(pos[0]);
+    const key = /^\s*["']?([^"':]+)/.exec(text.slice(pos[0]))?.[1]?.trim() ?? "";
+    return `line ${line}: key ${JSON.stringify(key)} already set in map`;
+  });
+  document.errors = [];
   try {
-    return parse(text, { strict: true, uniqueKeys: true });
+    return { value: document.toJS(), duplicates: () => duplicates };
   } catch (error) {
     throw badRequest(`the body is no YAML: ${whyOf(error)}`);
   }

@@ -36,6 +36,32 @@ export function checkFields(
   return { body: known, warnings: checkUnknown(unknown, mode, refuse) };
 }
 
+/**
+ * What a body says twice.
+ *
+ * @returns warnings
+ * @throws StatusError 400 or 422 under `fieldValidation=Strict`
+ */
+export function checkDuplicates(
+  kind: Kind,
+  method: string,
+  body: unknown,
+  duplicates: () => readonly string[],
+  fieldValidation: string | undefined,
+): readonly string[] {
+  const mode = readFieldValidation(fieldValidation, optionsOf[method] ?? "UpdateOptions");
+  if (mode === "Ignore") return [];
+  const found = duplicates();
+  if (found.length === 0 || mode === "Warn") return found;
+  // The reader of YAML tells lines, all together; that of JSON tells fields.
+  const isYaml = found.every((text) => text.startsWith("line "));
+  const text = isYaml ? `yaml: unmarshal errors:\n${found.map((one) => `  ${one}`).join("\n")}` : found.join(", ");
+  const said = `strict decoding error: ${text}`;
+  throw method === "PATCH"
+    ? invalidPatch([invalid("patch", JSON.stringify(body), said)])
+    : badRequest(`${decodingContext(kind)}${said}`);
+}
+
 /** What Kubernetes calls the parameters of a method. */
 const optionsOf: Readonly<Record<string, string>> = { POST: "CreateOptions", PATCH: "PatchOptions" };
 

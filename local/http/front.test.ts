@@ -350,3 +350,29 @@ test("a busy server says when to try again", async () => {
   server.faults.onRequest = () => ({ kind: "tooManyRequests", retryAfterMs: 1500 });
   expect(await send("GET", widgets)).toMatchObject({ code: 429, headers: { "retry-after": "2" } });
 });
+
+test("fields that stand twice are refused or reported, in the words of the reader of JSON or YAML, and the last one counts", async () => {
+  const { send } = start();
+  const twice = '{"metadata":{"name":"a"},"spec":{"containers":[{"name":"c","image":"i","image":"j"}]}}';
+  expect(json(await send("POST", `${pods}?fieldValidation=Strict`, twice))).toMatchObject({
+    code: 400,
+    message: expect.stringContaining('strict decoding error: duplicate field "spec.containers[0].image"'),
+  });
+  const warned = await send("POST", pods, twice);
+  expect(warned.headers.warning).toEqual(['299 - "duplicate field \\"spec.containers[0].image\\""']);
+  expect(json(warned)).toHaveProperty("spec.containers[0].image", "j");
+  const ignored = await send("PUT", `${pods}/a?fieldValidation=Ignore&dryRun=All`, twice);
+  expect(ignored.headers.warning).toBeUndefined();
+
+  const yaml = { "content-type": "application/yaml" };
+  const text =
+    "apiVersion: example.com/v1\nkind: Widget\nmetadata:\n  name: w\n  name: x\nspec:\n  size: 1\n  size: 2\n";
+  const refused = await send("POST", `${widgets}?fieldValidation=Strict&dryRun=All`, text, yaml);
+  expect(json(refused)).toMatchObject({ code: 400 });
+  expect(json(refused)).toHaveProperty(
+    "message",
+    expect.stringContaining(
+      'strict decoding error: yaml: unmarshal errors:\n  line 5: key "name" already set in map\n  line 8: key "size" already set in map',
+    ),
+  );
+});

@@ -11,7 +11,7 @@ import type { Models } from "#local/openapi/models.ts";
 import { wantedForm } from "./accept.ts";
 import { readBody } from "./body.ts";
 import { documentRoutes, isPublic } from "./documents.ts";
-import { checkFields } from "./field-check.ts";
+import { checkDuplicates, checkFields } from "./field-check.ts";
 import { gather } from "./gather.ts";
 import { type HttpAnswer, type HttpHandler, type HttpRequest, jsonAnswer, statusAnswer } from "./message.ts";
 import { representation } from "./representation.ts";
@@ -112,11 +112,14 @@ export function createFront(options: FrontOptions): HttpHandler {
   function readRequest(request: HttpRequest, kind: Kind | undefined) {
     const { method, headers, query } = request;
     const contentType = (headers["content-type"] ?? "application/json").split(";")[0]?.trim().toLowerCase() ?? "";
-    const body = readBody(method, request.body, contentType);
-    if (kind === undefined || kind.custom || method === "GET" || method === "DELETE" || hasOwnBody(request.path)) {
+    const { value: body, duplicates } = readBody(method, request.body, contentType);
+    if (kind === undefined || method === "GET" || method === "DELETE" || hasOwnBody(request.path)) {
       return { body, contentType, warnings: [] };
     }
-    return { contentType, ...checkFields(models, kind, method, body, query.fieldValidation) };
+    const twice = checkDuplicates(kind, method, body, duplicates, query.fieldValidation);
+    if (kind.custom) return { body, contentType, warnings: twice };
+    const checked = checkFields(models, kind, method, body, query.fieldValidation);
+    return { contentType, ...checked, warnings: [...twice, ...checked.warnings] };
   }
 
   /** What another process has seen must not be lost with this one. */

@@ -80,7 +80,7 @@ function httpRequest({ method, path, query, headers, body }: HttpRequest): Excha
 /** A body that cannot be read is shown as it came. */
 function bodyOf(method: string, body: Buffer, contentType: string): unknown {
   try {
-    return readBody(method, body, contentType);
+    return readBody(method, body, contentType).value;
   } catch {
     return body.toString("utf8");
   }

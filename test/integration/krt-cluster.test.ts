@@ -69,7 +69,7 @@ test("bytes that are no text arrive as they are", async () => {
 test("a Run over its time ends the command with 124, a program that cannot start with 125", async () => {
   const late = await krt("run", "--name", "late", "--timeout", "300ms", "--", "sleep", "30");
   expect(late.code).toBe(124);
-  expect(late.err).toMatch(/krt: Run late ended as Timeout: .*\n {5}Raise spec\.timeout/);
+  expect(late.err).toMatch(/krt: Run late ended as Timeout: .*\n {5}Raise the timeout/);
   const missing = await krt("run", "--name", "missing", "--", "/no/such/program");
   expect(missing.err).toContain("krt: Run missing ended as Failed: ");
   expect([125, 127]).toContain(missing.code);
