@@ -10,7 +10,7 @@ import { type AddCommand, collected, pairs, withExamples } from "./command.ts";
 
 interface Flags extends ClusterFlags {
   readonly filename?: readonly string[];
-  readonly input?: Readonly<Record<string, string>>;
+  readonly set?: Readonly<Record<string, string>>;
   readonly name?: string;
   readonly follow?: true;
 }
@@ -25,14 +25,14 @@ export const addWorkflowRun: AddCommand = (parent, env, end) => {
     )
     .argument("[NAME]", "name of a Workflow")
     .option("-f, --filename <path>", "file, directory or - for standard input; may be given several times", collected)
-    .option("--input <name=value>", "input of the Workflow; may be given several times", pairs)
+    .option("--set <name=value>", "input of the Workflow; may be given several times", pairs)
     .option("--name <name>", "name of the WorkflowRun (default: the server makes one up)")
     .option("--follow", "show how it goes on, with the output of its steps, and end with its result")
     .action(async (name: string | undefined, flags: Flags) => {
       end(await inCluster(flags, env, (session) => run(name, flags, session)));
     });
   withExamples(withClusterOptions(command), env, "workflow run", [
-    ["A Workflow of the cluster, with an input, until its end", "workflow run release --input version=1.2 --follow"],
+    ["A Workflow of the cluster, with an input, until its end", "workflow run release --set version=1.2 --follow"],
     ["What a file holds", "workflow run -f ci.yaml --follow"],
   ]);
 };
@@ -44,23 +44,25 @@ async function run(name: string | undefined, flags: Flags, session: Session): Pr
     throw new CliError(message, { advice: "Write the name of a Workflow, or files with --filename." });
   }
   if (name !== undefined) return follow([await start(name, flags, session)], flags, session);
-  if (flags.input !== undefined || flags.name !== undefined) {
-    throw new CliError("--input and --name are for a Workflow that is named", {
-      advice: "Write both into a WorkflowRun in the file.",
+  if (flags.name !== undefined) {
+    throw new CliError("--name is for a Workflow that is named", {
+      advice: "Write it into a WorkflowRun in the file.",
     });
   }
   return follow(await startFiles(paths ?? [], flags, session), flags, session);
 }
 
-async function start(workflow: string, { input, name }: Flags, { client, namespace }: Session): Promise<string> {
+async function start(workflow: string, { set, name }: Flags, { client, namespace }: Session): Promise<string> {
   // A WorkflowRun of a Workflow that is not there would only fail.
-  await client.of(workflows).get({ name: workflow, namespace });
+  const found = await client.of(workflows).get({ name: workflow, namespace });
+  const { typedInputs } = await import("../inputs/set-inputs.ts");
+  const inputs = typedInputs(found, set ?? {});
   const metadata = { namespace, ...(name === undefined ? { generateName: `${workflow}-` } : { name }) };
   const created = await client.of(workflowRuns).create(
     {
       // `name` is the server's to give; our types want it of every object that was read.
       metadata: metadata as WorkflowRun["metadata"],
-      spec: { workflowRef: { name: workflow }, ...(input === undefined ? {} : { inputs: input }) },
+      spec: { workflowRef: { name: workflow }, ...(set === undefined ? {} : { inputs }) },
     },
     { fieldValidation: "Strict" },
   );
@@ -72,12 +74,14 @@ async function startFiles(
   flags: Flags,
   { client, namespace, env }: Session,
 ): Promise<string[]> {
-  const [{ orderedPlan }, { readManifests }, { submit }] = await Promise.all([
+  const [{ withInputs }, { orderedPlan }, { readManifests }, { submit }] = await Promise.all([
+    import("../inputs/set-inputs.ts"),
     import("../manifests/plan.ts"),
     import("../manifests/read.ts"),
     import("../manifests/submit.ts"),
   ]);
-  const plan = orderedPlan(await readManifests(paths, flags.namespace, env.files, namespace));
+  const manifests = await readManifests(paths, flags.namespace, env.files, namespace);
+  const plan = withInputs(orderedPlan(manifests), flags.set ?? {});
   const runs = plan.executions.flatMap(({ kind, manifest }) => (kind === "Run" ? [manifest] : []));
   if (runs.length > 0) {
     throw new ManifestError(

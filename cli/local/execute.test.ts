@@ -24,7 +24,7 @@ function setup() {
     }),
   };
   const start = (keep: boolean) => {
-    const options = { namespace: undefined, follow: false, keep, verbose: false, timeoutMs: 1000 };
+    const options = { namespace: undefined, follow: false, keep, verbose: false, timeoutMs: 1000, set: {} };
     return execute(["all.yaml"], options, broken).catch((error: unknown) => error);
   };
   return { start, happened, out };

@@ -1,6 +1,7 @@
 import type { Environment, LogFile } from "../environment.ts";
 import { CliError, errorLines } from "../errors.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
+import { type Given, withInputs } from "../inputs/set-inputs.ts";
 import { planOf } from "../manifests/plan.ts";
 import { ManifestError } from "../manifests/problem.ts";
 import { readManifests } from "../manifests/read.ts";
@@ -18,10 +19,16 @@ const logTail = 20;
  */
 export async function execute(
   paths: readonly string[],
-  options: RunOptions & { readonly namespace: string | undefined; readonly keep: boolean; readonly verbose: boolean },
+  options: RunOptions & {
+    readonly namespace: string | undefined;
+    readonly keep: boolean;
+    readonly verbose: boolean;
+    /** Inputs of the Workflows. */
+    readonly set: Given;
+  },
   env: Environment,
 ): Promise<ExitCode> {
-  const plan = planOf(await readManifests(paths, options.namespace, env.files));
+  const plan = withInputs(planOf(await readManifests(paths, options.namespace, env.files)), options.set);
   const directory = await env.stateDirectories.make();
   const staying = options.keep ? () => {} : env.stateDirectories.removeOnAbruptExit(directory);
   const log = await env.openLogFile(clusterLog(directory), options.verbose);

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { duration } from "../commands/command.ts";
+import { duration, pairs } from "../commands/command.ts";
 import type { Environment } from "../environment.ts";
 import type { ExitCode } from "../exit-codes.ts";
 
@@ -22,6 +22,7 @@ interface Flags {
   readonly follow?: true;
   readonly keep?: true;
   readonly verbose?: true;
+  readonly set?: Readonly<Record<string, string>>;
   readonly timeout: number;
 }
 
@@ -37,6 +38,7 @@ export function addRun(local: Command, env: Environment, end: (code: ExitCode) =
     .argument("<FILE...>", "YAML or JSON files, directories of them, or - for standard input")
     .option("-n, --namespace <name>", "namespace of objects that name none (default: default)")
     .option("-f, --follow", "show the output of the Runs while they run")
+    .option("--set <name=value>", "input of the Workflows; may be given several times", pairs)
     .option("--keep", "keep the directory of the cluster, and tell where things are in it")
     .addOption(
       new Option("--timeout <duration>", "longest time until everything is over, e.g. 90s, 5m, 1h")
@@ -48,7 +50,7 @@ export function addRun(local: Command, env: Environment, end: (code: ExitCode) =
     .showHelpAfterError(`     See ${env.invokedAs} local run --help.`)
     .action(async (paths: string[], flags: Flags) => {
       const { execute } = await import("./execute.ts");
-      const { namespace, follow = false, keep = false, verbose = false, timeout } = flags;
-      end(await execute(paths, { namespace, follow, keep, verbose, timeoutMs: timeout }, env));
+      const { namespace, follow = false, keep = false, verbose = false, timeout, set = {} } = flags;
+      end(await execute(paths, { namespace, follow, keep, verbose, timeoutMs: timeout, set }, env));
     });
 }
