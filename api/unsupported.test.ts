@@ -50,11 +50,11 @@ test("a value that is honoured is not refused", () => {
 test("the path names the very job and step", () => {
   const steps = [
     { name: "a", run: "true" },
-    { name: "b", uses: "setup" },
+    { name: "b", run: "true", id: "x" },
   ];
   const workflow = { metadata: { name: "a" }, spec: { jobs: { lint: { steps: [] }, "build-it": { steps } } } };
   expect(unsupported("Workflow", workflow).map(formatFieldError)).toEqual([
-    "spec.jobs.build-it.steps[1].uses: not supported yet. Write the steps of the Action into the job, each with run.",
+    "spec.jobs.build-it.steps[1].id: not supported. Use name; it is the id of the step.",
   ]);
 });
 

@@ -171,7 +171,7 @@ test("stores that do not fit are found before a Run exists", () => {
     ["builder", runtime("builder", claim("a"))],
     ["bash", runtime("bash", claim("b"))],
   ]);
-  expect(checkStores(consumer, plans, (name) => runtimes.get(name))).toEqual({
+  expect(checkStores(consumer, runtimes.get("bash"), plans, (name) => runtimes.get(name))).toEqual({
     reason: "ArtifactStoreMismatch",
     message:
       'job "deploy" takes artifacts of job "build", but Runtimes "builder" and "bash" keep artifacts in different places: claim a and claim b',
@@ -179,11 +179,41 @@ test("stores that do not fit are found before a Run exists", () => {
 });
 
 test("a Runtime that is not there yet is no mismatch, and a job without artifacts needs no store", () => {
-  expect(checkStores(consumer, plans, () => undefined)).toBeUndefined();
-  expect(checkStores(job("x", "bash", [[]]), plans, (name) => runtime(name))).toBeUndefined();
+  expect(checkStores(consumer, undefined, plans, () => undefined)).toBeUndefined();
+  expect(checkStores(job("x", "bash", [[]]), runtime("bash"), plans, (name) => runtime(name))).toBeUndefined();
 });
 
 test("one Runtime without a store is a mismatch with itself", () => {
   const same = new Map([["build", job("build", "bash")]]);
-  expect(checkStores(consumer, same, (name) => runtime(name))?.message).toMatch(/Runtime "bash" has no artifactStore/);
+  const found = checkStores(consumer, runtime("bash"), same, (name) => runtime(name));
+  expect(found?.message).toMatch(/Runtime "bash" has no artifactStore/);
+});
+
+test("where nobody knows the Runtime of the producer, the coordinates of an artifact tell", () => {
+  const inputs = [[{ ref: onClaim("a"), path: "x" }]];
+  expect(checkStores(consumer, runtime("two", claim("b")), new Map(), () => undefined, inputs)?.message).toBe(
+    'job "deploy" takes artifact "a", but it is in claim a, Runtime "two" has claim b',
+  );
+});
+
+test("artifacts of a matrix are those of its instances, and a name stands once", () => {
+  const ref = onClaim("a");
+  const of = (artifacts: JobStatus["artifacts"]): JobStatus => ({
+    phase: "Succeeded",
+    ...(artifacts && { artifacts }),
+  });
+  const group: JobStatus = { phase: "Succeeded", instances: 2 };
+  const taker = job("deploy", "bash", [[{ job: "build", name: "a", path: "a" }]]);
+  const from = (one: JobStatus, two: JobStatus) =>
+    resolveArtifacts(taker, { build: group, "build.0": one, "build.1": two });
+  expect(from(of({ b: ref }), of({ a: ref }))).toMatchObject({ ok: true });
+  expect(from(of({ a: ref }), of({ a: ref }))).toMatchObject({
+    ok: false,
+    reason: "ArtifactAmbiguous",
+    message: expect.stringMatching(/jobs "build.0" and "build.1" have one of that name$/),
+  });
+  expect(from(of({ b: ref }), of(undefined))).toMatchObject({
+    reason: "ArtifactMissing",
+    message: expect.stringMatching(/which has b$/),
+  });
 });

@@ -3,13 +3,16 @@ import type { RunArtifactInput } from "#api/kinds/run.ts";
 import type { ArtifactStoreSpec, RuntimeSpec } from "#api/kinds/runtime.ts";
 import type { JobStatus } from "#api/kinds/workflow-run.ts";
 import { listOf } from "./field-error.ts";
+import { instanceKey } from "./matrix.ts";
 import { type JobPlan, runsOnOf, stepsOf } from "./plan.ts";
 import { memberOf } from "./values.ts";
+
+type Jobs = Readonly<Record<string, JobStatus>> | undefined;
 
 export type ArtifactInputs =
   /** The inputs of each step that takes artifacts, by the name of the step. */
   | { readonly ok: true; readonly inputs: ReadonlyMap<string, readonly RunArtifactInput[]> }
-  | { readonly ok: false; readonly reason: "ArtifactMissing"; readonly message: string };
+  | { readonly ok: false; readonly reason: "ArtifactMissing" | "ArtifactAmbiguous"; readonly message: string };
 
 /**
  * Resolves all artifacts that the steps of a job take, before its first Run. A name that is not there will not come any more: the
@@ -17,7 +20,7 @@ export type ArtifactInputs =
  *
  * @param jobs `status.jobs` of the WorkflowRun
  */
-export function resolveArtifacts(job: JobPlan, jobs: Readonly<Record<string, JobStatus>> | undefined): ArtifactInputs {
+export function resolveArtifacts(job: JobPlan, jobs: Jobs): ArtifactInputs {
   const inputs = new Map<string, RunArtifactInput[]>();
   for (const step of stepsOf(job)) {
     for (const { job: producer, name, path } of step.artifacts) {
@@ -27,15 +30,28 @@ export function resolveArtifacts(job: JobPlan, jobs: Readonly<Record<string, Job
         const message = `${where}, which did not succeed (${status?.phase ?? "Waiting"})`;
         return { ok: false, reason: "ArtifactMissing", message };
       }
-      const ref = memberOf(status.artifacts, name);
-      if (ref === undefined) {
-        const message = `${where}, which has ${listOf(Object.keys(status.artifacts ?? {}).sort())}`;
-        return { ok: false, reason: "ArtifactMissing", message };
+      const sources = sourcesOf(producer, status, jobs);
+      const [found, second] = sources.filter((source) => memberOf(source.artifacts, name) !== undefined);
+      const ref = memberOf(found?.artifacts, name);
+      if (found === undefined || ref === undefined) {
+        const names = new Set(sources.flatMap(({ artifacts }) => Object.keys(artifacts)));
+        return { ok: false, reason: "ArtifactMissing", message: `${where}, which has ${listOf([...names].sort())}` };
+      }
+      if (second !== undefined) {
+        const message = `${where}, and jobs "${found.id}" and "${second.id}" have one of that name`;
+        return { ok: false, reason: "ArtifactAmbiguous", message };
       }
       inputs.set(step.name, [...(inputs.get(step.name) ?? []), { ref, path }]);
     }
   }
   return { ok: true, inputs };
+}
+
+/** Who keeps the artifacts of a job: the job itself, or the instances of its matrix. */
+function sourcesOf(id: string, { artifacts = {}, instances = 0 }: JobStatus, jobs: Jobs) {
+  if (instances === 0) return [{ id, artifacts }];
+  const keys = Array.from({ length: instances }, (_, index) => instanceKey(id, index));
+  return keys.map((key) => ({ id: key, artifacts: memberOf(jobs, key)?.artifacts ?? {} }));
 }
 
 /** A Runtime by name, as far as stores are concerned. */
@@ -74,27 +90,34 @@ export function unreadable({ driver, location }: ArtifactRef, { name, spec }: St
 }
 
 /**
- * Checks the stores of all producers of a job against the store of its own Runtime, before its Runs exist.
+ * Checks the stores of all producers of a job against the store of its own Runtime, before its Runs exist. Where instances of a matrix
+ * may have different Runtimes, the coordinates of the artifacts have to do.
  *
- * @param runtimeOf the Runtime of that name; a Runtime that is not there is nobody's mismatch (its Runs wait for it)
+ * @param consumer its own Runtime; one that is not there is nobody's mismatch (its Runs wait for it)
+ * @param runtimeOf the Runtime of that name
+ * @param inputs the artifacts that it takes
  */
 export function checkStores(
   job: JobPlan,
+  consumer: StoreOwner | undefined,
   jobs: ReadonlyMap<string, JobPlan>,
   runtimeOf: (name: string) => StoreOwner | undefined,
+  inputs: Iterable<readonly RunArtifactInput[]> = [],
 ): { readonly reason: "ArtifactStoreMismatch"; readonly message: string } | undefined {
-  const consumer = runtimeOf(runsOnOf(job));
+  if (consumer === undefined) return undefined;
   const producers = new Set(stepsOf(job).flatMap((step) => step.artifacts.map((artifact) => artifact.job)));
   for (const id of producers) {
     const from = jobs.get(id);
     const producer = from && runtimeOf(runsOnOf(from));
-    if (producer === undefined || consumer === undefined) continue;
-    const mismatch = storeMismatch(producer, consumer);
+    const mismatch = producer && storeMismatch(producer, consumer);
     if (mismatch === undefined) continue;
-    return {
-      reason: "ArtifactStoreMismatch",
-      message: `job "${job.id}" takes artifacts of job "${id}", but ${mismatch}`,
-    };
+    const message = `job "${job.id}" takes artifacts of job "${id}", but ${mismatch}`;
+    return { reason: "ArtifactStoreMismatch", message };
+  }
+  for (const { ref } of [...inputs].flat()) {
+    const why = unreadable(ref, consumer);
+    if (why === undefined) continue;
+    return { reason: "ArtifactStoreMismatch", message: `job "${job.id}" takes artifact "${ref.name}", but ${why}` };
   }
   return undefined;
 }

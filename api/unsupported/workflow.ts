@@ -1,5 +1,5 @@
 import type { Kind } from "../crd/kinds.ts";
-import { never, notYet, type Unsupported } from "./entry.ts";
+import { never, type Unsupported } from "./entry.ts";
 
 /** Advice by field. */
 type Advice = Readonly<Record<string, string>>;
@@ -9,23 +9,11 @@ const entries = (kind: Kind, prefix: string, message: string, advice: Advice): U
 
 const minutes = "Use timeout, e.g. timeout: 5m.";
 
-/** Fields of a step that will be honoured. */
-const stepLater = {
-  uses: "Write the steps of the Action into the job, each with run.",
-  with: "Write the values into the run text.",
-} satisfies Advice;
-
 /** Keys of GitHub Actions that have another form here. */
 const stepForeign: Advice = {
   id: "Use name; it is the id of the step.",
   "working-directory": "Begin the run text with `cd DIRECTORY`.",
   "timeout-minutes": minutes,
-};
-
-const jobLater: Advice = {
-  strategy: "Write one job for each combination.",
-  uses: "Write the jobs of the Workflow here, each with steps.",
-  with: "Write the values into the run texts.",
 };
 
 const jobForeign: Advice = {
@@ -55,9 +43,7 @@ const workflowForeign: Advice = {
 };
 
 const jobEntries = (kind: Kind): Unsupported[] => [
-  ...entries(kind, "spec.jobs.*", notYet, jobLater),
   ...entries(kind, "spec.jobs.*", never, jobForeign),
-  ...entries(kind, "spec.jobs.*.steps.*", notYet, stepLater),
   ...entries(kind, "spec.jobs.*.steps.*", never, stepForeign),
 ];
 

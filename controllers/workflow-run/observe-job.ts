@@ -79,7 +79,8 @@ function missingPart(context: JobContext): { readonly reason: string; readonly m
   if (!runtime.ok) return { reason: "ExpressionFailed", message: `runs-on: ${runtime.message}` };
   const artifacts = resolveArtifacts(job, jobs);
   if (!artifacts.ok) return artifacts;
-  return checkStores(job, plan.jobs, (name) => storeOwner(seen.runtimeOf(name)));
+  const ownerOf = (name: string) => storeOwner(seen.runtimeOf(name));
+  return checkStores(job, ownerOf(runtime.value), plan.jobs, ownerOf, artifacts.inputs.values());
 }
 
 function missingRoom({ job, instance }: JobContext, budget: Budget): ReturnType<typeof missingPart> {
