@@ -74,7 +74,7 @@ test("every page of a kind has its fields, rules and refusals", async () => {
   expect(page).toContain("| `spec.runtime` * | string | 1 to 63 characters;");
   expect(page).toContain("| `spec.artifactInputs[].ref.digest` * |");
   expect(page).toContain("exactly one of task, function and session must be set");
-  expect(page).toContain("| `spec.env[].valueFrom` | not supported yet |");
+  expect(page).toContain("| `spec.source.inlinePath` | not supported yet |");
   expect(page).toContain("| (Attempt) | `.status.attempt` |");
   expect(files.get("docs/reference/workflow.md")).toContain(
     "| `spec.jobs.*.steps[].run` | string | 1 to 262144 characters |",

@@ -2,6 +2,7 @@ import type { Run } from "#api/kinds/run.ts";
 import { runs } from "#api/resources.ts";
 import { fromStart } from "#extension-api/client/logs.ts";
 import { StatusError } from "#kube/transport.ts";
+import { DeletedError, watchObject } from "#kube/watch-object.ts";
 import { cancelRun } from "../commands/cancel.ts";
 import { CliError } from "../errors.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
@@ -11,7 +12,6 @@ import { adviceFor, endOf, exitCodeOf, hasEnded } from "./run-end.ts";
 import { readLog, writeItem } from "./run-logs.ts";
 import type { Session } from "./session.ts";
 import { tell } from "./several.ts";
-import { DeletedError, watchObject } from "./watch-object.ts";
 
 /** Shows what a Run prints until it has ended. @returns what `krt run` exits with */
 export async function followRun(run: Run, session: Session): Promise<ExitCode> {

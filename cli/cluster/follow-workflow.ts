@@ -4,6 +4,7 @@ import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import { workflowActions, workflowRuns, workflows } from "#api/resources.ts";
 import { hasEnded } from "#api/workflow-phases.ts";
 import { fromStart, type LogItem } from "#extension-api/client/logs.ts";
+import { DeletedError, watchObject } from "#kube/watch-object.ts";
 import { renderTree } from "#workflows/tree.ts";
 import { CliError } from "../errors.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
@@ -16,7 +17,6 @@ import { clusterError } from "./errors.ts";
 import { type Ending, onInterrupt } from "./interrupt.ts";
 import { readLog } from "./run-logs.ts";
 import type { Session } from "./session.ts";
-import { DeletedError, watchObject } from "./watch-object.ts";
 
 /**
  * Shows how a WorkflowRun goes on until it has ended: as a tree that is drawn in place on a terminal, as lines elsewhere.

@@ -1,10 +1,10 @@
 import { formatDuration } from "#api/duration.ts";
 import { runs } from "#api/resources.ts";
+import { DeletedError, watchObject } from "#kube/watch-object.ts";
 import { type ClusterFlags, withClusterOptions } from "../cluster/options.ts";
 import { adviceFor, endOf, hasEnded } from "../cluster/run-end.ts";
 import { inCluster, type Session } from "../cluster/session.ts";
 import { forEachName } from "../cluster/several.ts";
-import { DeletedError, watchObject } from "../cluster/watch-object.ts";
 import { CliError } from "../errors.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import { type AddCommand, duration, withExamples } from "./command.ts";

@@ -12,6 +12,7 @@ import { type AddCommand, withExamples } from "./command.ts";
 import { getNamed } from "./get.ts";
 import { parsePhases } from "./list-options.ts";
 import { showList } from "./show-list.ts";
+import { addWorkflowActions } from "./workflow-act.ts";
 import { addWorkflowLint } from "./workflow-lint.ts";
 import { addWorkflowRun } from "./workflow-run.ts";
 
@@ -32,7 +33,14 @@ interface WatchFlags extends ClusterFlags {
 export const addWorkflow: AddCommand = (parent, env, end) => {
   const workflow = parent.command("workflow").alias("wf").description("run Workflows, and watch them");
   workflow.showHelpAfterError(`     See ${env.invokedAs} workflow --help.`);
-  for (const add of [addWorkflowRun, addWorkflowLint, addWorkflowList, addWorkflowGet, addWorkflowWatch])
+  for (const add of [
+    addWorkflowRun,
+    addWorkflowLint,
+    addWorkflowList,
+    addWorkflowGet,
+    addWorkflowWatch,
+    addWorkflowActions,
+  ])
     add(workflow, env, end);
 };
 

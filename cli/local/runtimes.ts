@@ -4,8 +4,8 @@ import { persistentVolumeClaims } from "#kube/builtin.ts";
 import type { Clock, Random } from "#kube/ports.ts";
 import type { Client } from "#kube/resource.ts";
 import { isAlreadyExists } from "#kube/transport.ts";
+import { watchObject } from "#kube/watch-object.ts";
 import { suggestion } from "../closest.ts";
-import { watchObject } from "../cluster/watch-object.ts";
 import { CliError } from "../errors.ts";
 
 /** Runtimes that `krt local up --runtimes` makes; images are for a move to a real cluster, here nothing is pulled. */

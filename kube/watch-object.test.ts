@@ -2,11 +2,11 @@ import { expect, test } from "vitest";
 import type { Run } from "#api/kinds/run.ts";
 import type { WatchEvent } from "#api/meta.ts";
 import { runs } from "#api/resources.ts";
+import { aRun } from "#cli/testing/objects.ts";
 import { createClient } from "#kube/client.ts";
 import { seededRandom } from "#kube/seeded-random.ts";
 import { failure, StatusError, type Transport, TransportError } from "#kube/transport.ts";
 import { VirtualClock } from "#kube/virtual-clock.ts";
-import { aRun } from "../testing/objects.ts";
 import { DeletedError, watchObject } from "./watch-object.ts";
 
 /** One answer of the server after the other: a Run or an error for a GET, events for a watch. */
