@@ -57,7 +57,7 @@ const belongs: readonly (readonly [field: keyof StepSpec, kinds: readonly string
   ["env", ["run", "uses"], "Leave it out: a gate runs no program."],
   ["artifacts", ["run", "uses"], "Leave it out: a gate runs no program."],
   ["timeout", ["run", "uses"], "Write suspend.duration: the time after which the gate opens by itself."],
-  ["retry", ["run", "uses"], "Leave it out: a gate does not fail."],
+  ["retry", ["run"], "Write it at the job, or at the steps of the Action; a gate does not fail."],
   ["continue-on-error", ["run", "uses"], "Leave it out: a gate does not fail."],
 ];
 

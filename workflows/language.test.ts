@@ -169,6 +169,10 @@ const refused: Record<string, { yaml: string; want: RegExp[] }> = {
   },
   "a job with steps and with": { yaml: job("with: {a: 1}"), want: [/\.with: a job with steps has no with$/] },
   "a step that does two things": { yaml: step("run: x, uses: lint"), want: [/step "s" has run and uses at once$/] },
+  "a retry of a whole Action": {
+    yaml: step("uses: lint, with: {level: low}, retry: {attempts: 2}"),
+    want: [/\.retry: a step with uses has no retry$/],
+  },
   "a shell without a script": {
     yaml: step("uses: lint, with: {level: low}, shell: bash"),
     want: [/\.shell: a step with uses has no shell$/],

@@ -94,7 +94,11 @@ export function expandMatrix(job: string, matrix: unknown): Instances {
 export const instanceKey = (job: string, index: number): string => `${job}.${index}`;
 
 const tooMany = (count: number): Instances =>
-  failed(`there are ${count} combinations, more than ${maxInstances}`, [], "Take some away, or split the job.");
+  failed(
+    `there are ${count > 100_000 ? "far too many" : count} combinations, more than ${maxInstances}`,
+    [],
+    "Take some away, or split the job.",
+  );
 
 const isMap = (value: unknown): value is Values => typeof value === "object" && value !== null && !Array.isArray(value);
 

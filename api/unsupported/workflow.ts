@@ -23,12 +23,12 @@ const jobForeign: Advice = {
   permissions: "Leave it out: a Run holds no identity that could have permissions.",
   concurrency: "Leave it out: create the next WorkflowRun when the last one has ended.",
   environment: "Leave it out.",
-  defaults: "Write the shell as `#!` and the directory as `cd` into each run text.",
+  defaults: "Write shell at each step, and `cd DIRECTORY` into its run text.",
   secrets: "Give the container `runtime` of the Runtime the Secret, with valueFrom in its template.",
   "timeout-minutes": minutes,
 };
 
-const trigger = "Leave it out: a WorkflowRun starts the Workflow.";
+const trigger = "Leave it out: a WorkflowRun starts the Workflow; inputs stand in spec.inputs.";
 
 const workflowForeign: Advice = {
   on: trigger,
@@ -39,7 +39,7 @@ const workflowForeign: Advice = {
   "run-name": "Use metadata.name of the WorkflowRun.",
   permissions: "Leave it out: a Run holds no identity that could have permissions.",
   concurrency: "Leave it out: create the next WorkflowRun when the last one has ended.",
-  defaults: "Write the shell as `#!` and the directory as `cd` into each run text.",
+  defaults: "Write shell at each step, and `cd DIRECTORY` into its run text.",
 };
 
 const jobEntries = (kind: Kind): Unsupported[] => [
