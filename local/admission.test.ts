@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Run } from "#api/kinds/run.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
-import { persistentWorkspaces, runs, workflowRuns } from "#api/resources.ts";
+import { actions, persistentWorkspaces, runs, workflowRuns } from "#api/resources.ts";
 import { createClient } from "#kube/client.ts";
 import { memoryTransport } from "#kube/memory.ts";
 import type { Client } from "#kube/resource.ts";
@@ -87,4 +87,38 @@ test("when the review fails the Run is refused for the moment", async () => {
   };
   expect(await codeOf(user.of(runs).create(run))).toBe(503);
   expect((await client.of(runs).list({ namespace })).items).toEqual([]);
+});
+
+const path = `/apis/kruntimes.io/v1alpha1/namespaces/${namespace}`;
+const using = { "runs-on": "bash", steps: [{ name: "a", uses: "checkout" }] };
+
+test("a Workflow may come before the Action that it uses, with a warning; a WorkflowRun may not", async () => {
+  const { api, client } = arrange();
+  const body = {
+    apiVersion: "kruntimes.io/v1alpha1",
+    kind: "Workflow",
+    metadata: { name: "ci" },
+    spec: { jobs: { build: using } },
+  };
+  const created = await api.execute({ method: "POST", path: `${path}/workflows`, body });
+  expect([created.code, created.warnings]).toEqual([
+    201,
+    ['spec.jobs.build.steps[0].uses: there is no Action "checkout"'],
+  ]);
+  const run = (spec: WorkflowRun["spec"]) =>
+    client.of(workflowRuns).create({ metadata: { name: "r", namespace }, spec });
+  await expect(run({ jobs: { build: using } })).rejects.toThrow(
+    'spec.jobs.build.steps[0].uses: Forbidden: there is no Action "checkout"',
+  );
+  await expect(run({ workflowRef: { name: "ci" } })).rejects.toThrow(
+    /spec\.workflowRef\.name: .*Workflow ci does not compile/,
+  );
+  await client
+    .of(actions)
+    .create({ metadata: { name: "checkout", namespace }, spec: { steps: [{ name: "s", run: "true" }] } });
+  await run({ workflowRef: { name: "ci" } });
+  const changed = { spec: { jobs: { build: { ...using, "runs-on": "other" } } } };
+  const contentType = "application/merge-patch+json";
+  const patched = await api.execute({ method: "PATCH", path: `${path}/workflows/ci`, body: changed, contentType });
+  expect(patched.warnings).toEqual([]);
 });

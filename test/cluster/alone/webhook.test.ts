@@ -5,7 +5,7 @@ import { persistentWorkspaces, runs, workflowRuns } from "#api/resources.ts";
 import { pods, secrets } from "#kube/builtin.ts";
 import { StatusError } from "#kube/transport.ts";
 import { bashRun, installPlatform, platformNamespace, release, usernameOf } from "../platform.ts";
-import { adminClient, apply, kubectl, testNamespace, until } from "../support.ts";
+import { adminClient, apply, attempt, kubectl, testNamespace, until } from "../support.ts";
 
 beforeAll(() => installPlatform());
 // Also when a test ends early: an upgrade alone leaves replicas and rights as somebody else has set them.
@@ -177,6 +177,16 @@ test("without a webhook Runs in workspaces are refused, whatever the failurePoli
       .of(workflowRuns)
       .create({ metadata: { name: "refused", namespace: n }, spec: { workflowRef: { name: "no" } } }),
   ).rejects.toMatchObject({ code: 422, message: expect.stringContaining("there is no Workflow no in namespace") });
+
+  const using = { "runs-on": "bash", steps: [{ name: "a", uses: "checkout" }] };
+  const template = {
+    apiVersion,
+    kind: "Workflow",
+    metadata: { name: "ci", namespace: n },
+    spec: { jobs: { build: using } },
+  };
+  const { code, stderr } = await attempt("kubectl", ["create", "-f", "-"], { input: JSON.stringify(template) });
+  expect([code, stderr.trim()]).toEqual([0, 'Warning: spec.jobs.build.steps[0].uses: there is no Action "checkout"']);
 
   await scale(0);
   let attempts = 0;
