@@ -184,6 +184,31 @@ const refusals: Record<string, { chart: Chart; values: object; message: string; 
     values: { runtimes: { mine: {} } },
     message: "missing property 'image'",
   },
+  "a Secret that nobody asked for": {
+    chart: "kruntimes",
+    values: { webhook: { tls: { existingSecret: "mine" } } },
+    message: "webhook.tls.existingSecret is set, but webhook.tls.source is chart: set it to secret",
+  },
+  "an authority beside cert-manager": {
+    chart: "kruntimes",
+    values: { webhook: { tls: { source: "cert-manager", caBundle: given.tls.caBundle } } },
+    message: "webhook.tls.caBundle is set, but webhook.tls.source is cert-manager",
+  },
+  "an issuer without cert-manager": {
+    chart: "kruntimes",
+    values: { webhook: { tls: { issuerRef: { name: "mine" } } } },
+    message: "webhook.tls.issuerRef is set, but webhook.tls.source is chart: set it to cert-manager",
+  },
+  "a Secret for one part only": {
+    chart: "kruntimes",
+    values: { runExtensionAPI: { tls: { existingSecret: "mine" } } },
+    message: "runExtensionAPI.tls is set, but webhook.tls.source is chart: set that to secret",
+  },
+  "an issuer without a name": {
+    chart: "kruntimes",
+    values: { webhook: { tls: { source: "cert-manager", issuerRef: { kind: "ClusterIssuer" } } } },
+    message: "webhook.tls.issuerRef has no name",
+  },
   "Kubernetes 1.31": {
     chart: "kruntimes",
     values: {},
@@ -209,4 +234,52 @@ test.each(charts)("the version of %s is that of the package", async (chart) => {
   const { version, appVersion } = parse(await readFile(`charts/${chart}/Chart.yaml`, "utf8"));
   const manifest = JSON.parse(await readFile("package.json", "utf8"));
   expect([version, appVersion]).toEqual([manifest.version, manifest.version]);
+});
+
+interface Rendered {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly spec: {
+    readonly selector?: { readonly matchLabels?: Readonly<Record<string, string>> };
+    readonly template?: {
+      readonly metadata: { readonly labels: Readonly<Record<string, string>> };
+      readonly spec: {
+        readonly topologySpreadConstraints?: readonly unknown[];
+        readonly containers: readonly { readonly resources?: { requests?: object; limits?: object } }[];
+      };
+    };
+  };
+}
+
+test("every Deployment has a budget for disruptions, is spread, and says what it needs", async () => {
+  const { stdout } = await render("kruntimes", { webhook: given });
+  const objects = parseAllDocuments(stdout).flatMap((document) => (document.toJS() ?? []) as Rendered);
+  const budgets = objects.filter(({ kind }) => kind === "PodDisruptionBudget");
+  const deployments = objects.filter(({ kind }) => kind === "Deployment");
+  expect(deployments.length).toBeGreaterThanOrEqual(4);
+  for (const { metadata, spec } of deployments) {
+    const { metadata: pod, spec: content } = spec.template ?? {};
+    const own = budgets.filter(({ spec: { selector } }) =>
+      Object.entries(selector?.matchLabels ?? { none: "" }).every(([key, value]) => pod?.labels[key] === value),
+    );
+    expect(own, metadata.name).toHaveLength(1);
+    expect(content?.topologySpreadConstraints, metadata.name).not.toEqual([]);
+    for (const { resources } of content?.containers ?? []) {
+      expect(resources, metadata.name).toMatchObject({
+        requests: { cpu: expect.anything(), memory: expect.anything() },
+        limits: { memory: expect.anything() },
+      });
+    }
+  }
+});
+
+test("cert-manager is demanded before anything is changed where the cluster does not have it", async () => {
+  const values = { webhook: { tls: { source: "cert-manager" } } };
+  const { stderr } = await attempt("kubectl", ["get", "crd", "certificates.cert-manager.io"]);
+  if (!stderr.includes("NotFound")) return; // somebody's cluster has it
+  const args = ["install", "trial", "charts/kruntimes", "-n", "default", "--dry-run=server", "--values", "-"];
+  const refused = await attempt("helm", args, { input: JSON.stringify({ ...values, fullnameOverride: "trial" }) });
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toMatch(/no matches for kind "(Certificate|Issuer)" in version "cert-manager.io\/v1"/);
+  expect(refused.stderr).toContain("ensure CRDs are installed first");
 });

@@ -1,7 +1,7 @@
 /** The platform in the cluster of the tests, installed by its chart; and what tests do with it. */
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { inject } from "vitest";
 import type { Run } from "#api/kinds/run.ts";
 import type { Runtime } from "#api/kinds/runtime.ts";
@@ -54,13 +54,16 @@ export async function platformValues(): Promise<object> {
 }
 
 /** Installs the platform, or brings it up to date; resolves when all of it works. Nothing to do when it is as it should be. */
-export async function installPlatform(change: object = {}): Promise<void> {
+export async function installPlatform(
+  change: object = {},
+  { timeout = "3m", chart = "charts/kruntimes" } = {},
+): Promise<void> {
   const labels = { "kruntimes.io/test": "true", "pod-security.kubernetes.io/enforce": "restricted" };
   await apply([{ apiVersion: "v1", kind: "Namespace", metadata: { name: platformNamespace, labels } }]);
   const values = JSON.stringify({ ...(await platformValues()), ...change });
-  const wanted = `tests ${await hashOf(join(root, "charts/kruntimes"), values)}`;
-  const args = ["upgrade", "--install", release, "charts/kruntimes", "-n", platformNamespace, "--values", "-"];
-  const options = ["--wait", "--timeout", "3m", "--description", wanted];
+  const wanted = `tests ${await hashOf(resolve(root, chart), values)}`;
+  const args = ["upgrade", "--install", release, chart, "-n", platformNamespace, "--values", "-"];
+  const options = ["--wait", "--timeout", timeout, "--description", wanted];
   for (let rounds = 0; rounds < 120; rounds++) {
     const { code, stdout } = await attempt("helm", ["status", release, "-n", platformNamespace, "-o", "json"]);
     const { status, description } = code === 0 ? JSON.parse(stdout).info : {};

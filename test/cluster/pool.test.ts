@@ -4,7 +4,7 @@ import { findCondition } from "#api/conditions.ts";
 import type { Runtime } from "#api/kinds/runtime.ts";
 import { annotations } from "#api/labels.ts";
 import type { Condition } from "#api/meta.ts";
-import { runs, runtimes } from "#api/resources.ts";
+import { persistentWorkspaces, runs, runtimes, workflowRuns } from "#api/resources.ts";
 import { type Pod, pods, roleBindings } from "#kube/builtin.ts";
 import {
   bashRun,
@@ -40,6 +40,13 @@ const container = (change: object) => ({
       containers: [{ name: "runtime", image: image("kruntimes-bash"), imagePullPolicy: "IfNotPresent", ...change }],
     }),
   },
+});
+
+const workspaceOf = (namespace: string, name: string) => ({
+  apiVersion: "kruntimes.io/v1alpha1",
+  kind: "PersistentWorkspace",
+  metadata: { name, namespace },
+  spec: { runtime: "bash" },
 });
 
 const patchRuntime = (namespace: string, spec: object) =>
@@ -123,24 +130,49 @@ test("a role binding that somebody deletes comes back by itself", async () => {
   );
 });
 
-test("a new template replaces Pods one after the other, and what runs is not disturbed", async () => {
+test("a new template replaces Pods one after the other, and neither what runs nor its workspace is disturbed", async () => {
   const client = adminClient();
   await using namespace = await testNamespace("rollout");
   const [old] = await readyRuntime(client, bashRuntime(namespace.name));
-  const run = await client.of(runs).create(bashRun(namespace.name, "long", "sleep 12; echo done"));
+  await apply([workspaceOf(namespace.name, "files")]);
+  const inWorkspace = { workspace: { name: "files" } };
+  const create = (name: string, script: string, change = {}) =>
+    client.of(runs).create(bashRun(namespace.name, name, script, change));
+  const run = await create("long", "echo here >file; sleep 20", inWorkspace);
   await until(client, runs, run.metadata, ({ status }) => status?.phase === "Running");
   await patchRuntime(namespace.name, container({ env: [{ name: "NEW", value: "yes" }] }));
 
   // As long as the new Pod is not ready the old one serves; from then on it takes nothing new, but stays until its Run has ended.
   const isMarked = ({ metadata }: Pod) => metadata.annotations?.[annotations.draining] !== undefined;
   await until(client, pods, old?.metadata ?? { name: "" }, isMarked);
-  const second = await client.of(runs).create(bashRun(namespace.name, "new", 'test "$NEW" = yes'));
+  const [second, inside] = await Promise.all([
+    create("new", 'test "$NEW" = yes'),
+    create("inside", 'test -z "$NEW" && test -s file', inWorkspace),
+  ]);
   const { status: onNew } = await finished(client, second);
   expect(onNew).toMatchObject({ phase: "Succeeded" });
   expect(onNew?.assignedPod).not.toBe(old?.metadata.name);
+  // The files are on the old Pod, and so is whoever needs them.
+  expect((await finished(client, inside)).status).toMatchObject({
+    phase: "Succeeded",
+    assignedPod: old?.metadata.name,
+  });
   const { status } = await finished(client, run);
   expect(status).toMatchObject({ phase: "Succeeded", attempt: 1, assignedPod: old?.metadata.name });
   await untilGone(client, pods, old?.metadata ?? { name: "" });
+  const ref = { name: "bash", namespace: namespace.name };
+  const progressing = ({ status: own }: Runtime) =>
+    findCondition(own?.conditions as Condition[] | undefined, "Progressing");
+  await until(client, runtimes, ref, (one) => progressing(one)?.reason === "RolloutComplete");
+  const events = await kubectl(["events", "-n", namespace.name, "--for=runtime.kruntimes.io/bash"]);
+  for (const reason of ["RolloutInProgress", "RolloutComplete"]) expect(events).toContain(reason);
+  const { status: lost } = await until(
+    client,
+    persistentWorkspaces,
+    { name: "files", namespace: namespace.name },
+    (one) => one.status?.phase === "Lost",
+  );
+  expect(lost?.boundPod).toBe(old?.metadata.name);
 });
 
 test("a Pod that is deleted by kubectl brings its Runs to an end before it goes", async () => {
@@ -156,11 +188,14 @@ test("a Pod that is deleted by kubectl brings its Runs to an end before it goes"
   await untilGone(client, pods, pod?.metadata ?? { name: "" }, 20_000);
 });
 
-test("kubectl scale grows and shrinks a pool; a Pod with a Run is the last to go", async () => {
+test("kubectl scale grows and shrinks a pool; a Pod with a Run in its workspace is the last to go", async () => {
   const client = adminClient();
   await using namespace = await testNamespace("scale");
   await readyRuntime(client, bashRuntime(namespace.name));
-  const run = await client.of(runs).create(bashRun(namespace.name, "long", "sleep 20"));
+  await apply([workspaceOf(namespace.name, "files")]);
+  const run = await client
+    .of(runs)
+    .create(bashRun(namespace.name, "long", "sleep 20", { workspace: { name: "files" } }));
   const { status } = await until(client, runs, run.metadata, (one) => one.status?.phase === "Running");
   await kubectl(["scale", "runtime/bash", "-n", namespace.name, "--replicas=3"]);
   await readyPods(client, namespace.name, "bash", 3);
@@ -170,21 +205,28 @@ test("kubectl scale grows and shrinks a pool; a Pod with a Run is the last to go
   expect(left.map(({ metadata }) => metadata.name)).toEqual([status?.assignedPod]);
 });
 
-test("the deletion of a namespace waits neither for Runs nor for workspaces", async () => {
+test("the deletion of a namespace waits for nothing: Runs, workspaces with finalizers, a workflow on its way", async () => {
   const client = adminClient();
   const namespace = await testNamespace("gone");
   // Kubernetes looks at a namespace again after half the grace period of its Pods, however early they have ended.
   await readyRuntime(client, bashRuntime(namespace.name, { drain: { timeout: "20s" } }));
-  const workspace = {
-    apiVersion: "kruntimes.io/v1alpha1",
-    kind: "PersistentWorkspace",
-    metadata: { name: "files", namespace: namespace.name },
-    spec: { runtime: "bash" },
-  };
-  await apply([workspace]);
-  const run = await client
-    .of(runs)
-    .create(bashRun(namespace.name, "long", "touch here; sleep 600", { workspace: { name: "files" } }));
+  await apply([workspaceOf(namespace.name, "files"), workspaceOf(namespace.name, "unused")]);
+  const workspace = { workspace: { name: "files" } };
+  const run = await client.of(runs).create(bashRun(namespace.name, "long", "touch here; sleep 600", workspace));
+  const steps = [{ name: "long", run: "sleep 600" }];
+  const workflow = await client.of(workflowRuns).create({
+    metadata: { name: "flight", namespace: namespace.name },
+    spec: { jobs: { build: { "runs-on": "bash", steps }, late: { "runs-on": "bash", needs: ["build"], steps } } },
+  });
   await until(client, runs, run.metadata, ({ status }) => status?.phase === "Running");
-  await kubectl(["delete", "namespace", namespace.name, "--wait", "--timeout=60s"]);
+  await until(
+    client,
+    workflowRuns,
+    workflow.metadata,
+    ({ status }) => status?.jobs?.build?.steps?.[0]?.startTime !== undefined,
+  );
+  const { items } = await client.of(persistentWorkspaces).list({ namespace: namespace.name });
+  expect(items.length).toBe(3);
+  for (const { metadata } of items) expect(metadata.finalizers, metadata.name).not.toEqual([]);
+  await kubectl(["delete", "namespace", namespace.name, "--wait", "--timeout=90s"]);
 });

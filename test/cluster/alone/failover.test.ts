@@ -2,7 +2,15 @@
 import { beforeAll, expect, test } from "vitest";
 import { runs, workflowRuns } from "#api/resources.ts";
 import { leases, pods } from "#kube/builtin.ts";
-import { bashRun, bashRuntime, finished, installPlatform, platformNamespace, readyRuntime } from "../platform.ts";
+import {
+  bashRun,
+  bashRuntime,
+  finished,
+  installPlatform,
+  platformNamespace,
+  readyRuntime,
+  release,
+} from "../platform.ts";
 import { adminClient, attempt, kubectl, testNamespace, until } from "../support.ts";
 
 beforeAll(() => installPlatform());
@@ -110,4 +118,29 @@ test("a replica that is told to end gives its Lease back: the other works within
   const run = await client.of(runs).create(bashRun(namespace.name, "next", "true"));
   await finished(client, run);
   expect(performance.now() - begun).toBeLessThan(8000);
+});
+
+test("kubectl drain takes one replica of a component at a time: the budget refuses the other", async () => {
+  const labelSelector = "app.kubernetes.io/component=webhook";
+  const { items } = await adminClient().of(pods).list({ namespace: platformNamespace, labelSelector });
+  expect(items).toHaveLength(2);
+  const [first, second] = await Promise.all(
+    items.map(({ metadata: { name } }) =>
+      attempt(
+        "kubectl",
+        ["create", "--raw", `/api/v1/namespaces/${platformNamespace}/pods/${name}/eviction`, "-f", "-"],
+        {
+          input: JSON.stringify({
+            apiVersion: "policy/v1",
+            kind: "Eviction",
+            metadata: { name, namespace: platformNamespace },
+          }),
+        },
+      ),
+    ),
+  );
+  const refused = [first, second].filter((one) => one?.code !== 0);
+  expect(refused).toHaveLength(1);
+  expect(refused[0]?.stderr).toContain("violate the pod's disruption budget");
+  await kubectl(["rollout", "status", `deployment/${release}-webhook`, "-n", platformNamespace, "--timeout=60s"]);
 });
