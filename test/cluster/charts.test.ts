@@ -1,8 +1,9 @@
-/** What the charts render, and what they refuse: nothing here needs more than helm. */
+/** What the charts render, and what they refuse: hardly anything here needs more than helm. */
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
+import { installPlatform, platformNamespace, release } from "./platform.ts";
 import { attempt, helm } from "./support.ts";
 
 const charts = ["kruntimes", "kruntimes-runtimes"] as const;
@@ -252,7 +253,7 @@ interface Rendered {
 }
 
 test("every Deployment has a budget for disruptions, is spread, and says what it needs", async () => {
-  const { stdout } = await render("kruntimes", { webhook: given });
+  const { stdout } = await render("kruntimes", givenBoth);
   const objects = parseAllDocuments(stdout).flatMap((document) => (document.toJS() ?? []) as Rendered);
   const budgets = objects.filter(({ kind }) => kind === "PodDisruptionBudget");
   const deployments = objects.filter(({ kind }) => kind === "Deployment");
@@ -274,11 +275,11 @@ test("every Deployment has a budget for disruptions, is spread, and says what it
 });
 
 test("cert-manager is demanded before anything is changed where the cluster does not have it", async () => {
-  const values = { webhook: { tls: { source: "cert-manager" } } };
   const { stderr } = await attempt("kubectl", ["get", "crd", "certificates.cert-manager.io"]);
   if (!stderr.includes("NotFound")) return; // somebody's cluster has it
-  const args = ["install", "trial", "charts/kruntimes", "-n", "default", "--dry-run=server", "--values", "-"];
-  const refused = await attempt("helm", args, { input: JSON.stringify({ ...values, fullnameOverride: "trial" }) });
+  await installPlatform();
+  const args = ["upgrade", release, "charts/kruntimes", "-n", platformNamespace, "--dry-run=server"];
+  const refused = await attempt("helm", [...args, "--set", "webhook.tls.source=cert-manager"]);
   expect(refused.code).toBe(1);
   expect(refused.stderr).toMatch(/no matches for kind "(Certificate|Issuer)" in version "cert-manager.io\/v1"/);
   expect(refused.stderr).toContain("ensure CRDs are installed first");

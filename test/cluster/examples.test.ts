@@ -63,7 +63,18 @@ const objectsOf = (texts: readonly string[]) =>
 
 /** What the programs of all Pods of the namespace have printed. */
 async function printed(namespace: string): Promise<string> {
-  const args = ["logs", "-n", namespace, "-l", "kruntimes.io/runtime", "-c", "runtimed", "--tail=-1"];
+  // A Pod that is not ready yet has printed nothing.
+  const args = [
+    "logs",
+    "-n",
+    namespace,
+    "-l",
+    "kruntimes.io/runtime",
+    "-c",
+    "runtimed",
+    "--tail=-1",
+    "--ignore-errors",
+  ];
   const lines = (await kubectl([...args, "--prefix=false"])).split("\n");
   return lines.flatMap((line) => (line.startsWith("{") ? [JSON.parse(line).message] : [])).join("\n");
 }
