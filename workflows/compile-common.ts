@@ -1,5 +1,6 @@
 import { parseDuration } from "#api/duration.ts";
 import type { JobSpec, StepSpec } from "#api/kinds/job.ts";
+import { maxBackoffMs } from "#api/runs.ts";
 import { checkDuration } from "#api/validation/duration.ts";
 import { invalid } from "#api/validation/rule.ts";
 import { type Condition, type ConditionResult, compileCondition } from "./expressions/compile.ts";
@@ -37,7 +38,7 @@ export function compileCommon(
   if (condition === undefined && timeout === undefined && retry === undefined && flag === undefined) return nothing;
   const errors: FieldError[] = [
     ...checkDuration(under(path, "timeout"), timeout),
-    ...checkDuration(under(path, "retry", "backoff"), retry?.backoff),
+    ...checkDuration(under(path, "retry", "backoff"), retry?.backoff, { minMs: 0, maxMs: maxBackoffMs }),
   ];
   const asked = condition === undefined ? undefined : compileIf(condition, scopes.condition, under(path, "if"));
   if (asked?.ok === false) errors.push(...asked.errors);

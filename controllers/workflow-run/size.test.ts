@@ -1,0 +1,108 @@
+import { expect, test } from "vitest";
+import type { JobSpec } from "#api/kinds/job.ts";
+import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
+import type { Run } from "#api/kinds/run.ts";
+import type { Runtime } from "#api/kinds/runtime.ts";
+import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
+import type { KubeObject } from "#api/meta.ts";
+import { persistentWorkspaces, runs, runtimes, workflowRuns } from "#api/resources.ts";
+import { timestamp } from "#api/time.ts";
+import { ControlPlane } from "#test/integration/support/control-plane.ts";
+import { compileWorkflow } from "#workflows/compile-workflow.ts";
+import { advance } from "./advance.ts";
+import { maxStatusBytes } from "./budget.ts";
+import { createWorkflowRunController } from "./index.ts";
+import type { Found, Seen } from "./seen.ts";
+
+const namespace = "default";
+
+const steps = (count: number) => Array.from({ length: count }, (_, index) => ({ name: `step-${index}`, run: "true" }));
+
+/** Workflows as large as they come, and how many steps they have. */
+const large: Record<string, { jobs: Record<string, JobSpec>; total: number }> = {
+  "1,000 steps in 50 jobs": {
+    jobs: Object.fromEntries(
+      Array.from({ length: 50 }, (_, index) => [`job-${index}`, { "runs-on": "bash", steps: steps(20) }]),
+    ),
+    total: 1000,
+  },
+  "256 instances of a job of two steps": {
+    jobs: {
+      test: {
+        "runs-on": "bash",
+        strategy: { matrix: { n: Array.from({ length: 256 }, (_, index) => index) } },
+        steps: steps(2),
+      },
+    },
+    total: 512,
+  },
+};
+
+const runtime: Runtime = {
+  metadata: { name: "bash", namespace },
+  spec: { template: { spec: { containers: [{ name: "runtime", image: "x" }] } } },
+};
+
+/** A pass decides without letting anybody else run; the API server needs its answers to leases within seconds. */
+const longestPassMs = 50;
+
+/** The least processor time of a pass over a run whose active children have all succeeded. */
+function passMs(run: WorkflowRun, children: readonly Run[], workspaces: readonly PersistentWorkspace[]): number {
+  const compiled = compileWorkflow({ jobs: run.spec.jobs ?? {} });
+  const found = <T extends KubeObject>(objects: readonly T[]): Map<string, Found<T>> =>
+    new Map(objects.map((object) => [object.metadata.name, { kind: "ours", object }]));
+  const seen: Seen = {
+    run,
+    source: { kind: "plan", compiled, inputs: {} },
+    runs: found(children),
+    workspaces: found(workspaces),
+    children: new Map(),
+    inbox: { pending: [], told: [] },
+    honoursDeprecated: true,
+    runtimeOf: () => runtime,
+    refused: new Map(),
+    sightings: new Map(),
+  };
+  return Math.min(
+    ...Array.from({ length: 7 }, () => {
+      const begun = process.cpuUsage();
+      advance(seen, Date.parse("2100-01-01T00:00:00Z"));
+      const { user, system } = process.cpuUsage(begun);
+      return (user + system) / 1000;
+    }),
+  );
+}
+
+test.each(Object.entries(large))(
+  "%s stay within the status, and no pass stalls the loop",
+  async (_, { jobs, total }) => {
+    const plane = new ControlPlane();
+    await plane.create(runtimes, runtime);
+    await plane.start((deps, informers) => [createWorkflowRunController(deps, informers, { workspaceTtlSeconds: 60 })]);
+    await plane.create(workflowRuns, { metadata: { name: "large", namespace }, spec: { jobs } });
+    const client = plane.client.of(runs);
+    const done = new Set<string>();
+    let longest = 0;
+    const read = async () => plane.find(workflowRuns, "large");
+    for (let round = 0; done.size < total; round++) {
+      if (round > 200) throw new Error(`only ${done.size} of ${total} Runs`);
+      await plane.elapse(200);
+      const { items } = await client.list({ namespace });
+      for (const run of items.filter(({ metadata }) => !done.has(metadata.name))) {
+        done.add(run.metadata.name);
+        const at = timestamp(plane.clock.now());
+        const status = { phase: "Succeeded" as const, attempt: 1, exitCode: 0, startTime: at, completionTime: at };
+        await client.update({ ...run, status }, "status");
+      }
+      const run = await read();
+      const workspaces = (await plane.client.of(persistentWorkspaces).list({ namespace })).items;
+      const children = (await client.list({ namespace })).items;
+      if (run !== undefined) longest = Math.max(longest, passMs(run, children, workspaces));
+    }
+    expect(longest).toBeLessThan(longestPassMs);
+    await plane.until(async () => (await read())?.status?.phase === "Succeeded");
+    const { status } = (await read()) ?? {};
+    expect(JSON.stringify(status).length).toBeLessThan(maxStatusBytes);
+    plane.stop();
+  },
+);
