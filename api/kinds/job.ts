@@ -126,6 +126,7 @@ export const JobSpec = Type.Object(
     name: foreign(),
     container: foreign(),
     services: foreign(),
+    snapshot: foreign(),
     permissions: foreign(),
     concurrency: foreign(),
     environment: foreign(),

@@ -35,15 +35,22 @@ const lists: Readonly<Record<string, string>> = {
   steps: "Write each step behind a dash.",
 };
 
+/** What people write as a list or a map, and is a single text here. */
+const texts: Readonly<Record<string, string>> = {
+  "runs-on": "Write the name of one Runtime.",
+  shell: "Write bash, sh, python or node.",
+};
+
 function typeInWords(message: string): { readonly message: string; readonly advice?: string } | undefined {
   const [, path = "", wanted = "", found = ""] = wrongType.exec(message) ?? [];
   if (types[wanted] === undefined) return undefined;
-  const advice = wanted === "array" ? lists[path.split(".").at(-1) ?? ""] : quoted[wanted];
+  const field = path.split(".").at(-1) ?? "";
+  const advice = wanted === "array" ? lists[field] : wanted === "string" ? (texts[field] ?? quoted) : undefined;
   const text = `must be ${types[wanted]}, and is ${types[found] ?? found}`;
   return advice === undefined ? { message: text } : { message: text, advice };
 }
 
-const quoted: Readonly<Record<string, string>> = { string: "Write a text; put quotes around numbers, true and false." };
+const quoted = "Write a text; put quotes around numbers, true and false.";
 
 /** The message of the API server about a text that does not match its pattern, with words for the pattern where there are some. */
 export function inWords(message: string): { readonly message: string; readonly advice?: string } {
