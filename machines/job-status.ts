@@ -91,6 +91,35 @@ export function repeat(fields: JobFields, { reason, message, notBefore, now }: R
   };
 }
 
+/**
+ * Another attempt of a job that has ended, for a run that goes on: a job that has not begun, with the memory of the ones before. What
+ * never began has no attempt to remember.
+ */
+export function reopen({
+  phase,
+  attempt,
+  attempts = [],
+  reason,
+  startTime,
+  completionTime,
+  matrix,
+}: JobStatus): JobStatus {
+  const before = {
+    number: attempt ?? 0,
+    phase,
+    ...(reason !== undefined && { reason }),
+    ...(startTime !== undefined && { startTime }),
+    ...(completionTime !== undefined && { completionTime }),
+  };
+  const history = attempt === undefined ? attempts : [...attempts, before].slice(-maxJobAttempts);
+  return {
+    phase: "Waiting",
+    ...(attempt !== undefined && { attempt: attempt + 1 }),
+    ...(history.length > 0 && { attempts: history }),
+    ...(matrix !== undefined && { matrix }),
+  };
+}
+
 /** How the attempt ended whose steps have all ended, one of them badly. */
 export function causeOf(steps: readonly StepStatus[]): { reason: SkipReason; message: string } {
   const bad = steps.find(isBad);

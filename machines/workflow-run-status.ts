@@ -134,6 +134,29 @@ export function followSpec(fields: WorkflowRunFields, wanted: boolean, now: numb
   return wanted ? suspend(noted, now) : resume(noted, now);
 }
 
+/** Goes on with these jobs: nothing of the end is left, and time begins to count anew. */
+export function retry(
+  fields: WorkflowRunFields,
+  again: { jobs: Jobs; suspend?: boolean; shutdown?: Shutdown; now: number },
+): WorkflowRunFields {
+  const { reason: _reason, message: _message, completionTime: _end, outputs: _outputs, ...left } = fields;
+  const { shutdown: _shutdown, suspended: _suspended, conditions, observedSpecShutdown: _spec, ...rest } = left;
+  const gone = new Set(["Succeeded", "Finished", "Suspended"]);
+  const kept = conditions?.filter(({ type }) => !gone.has(type)) ?? [];
+  const { jobs, suspend, shutdown, now } = again;
+  return {
+    ...rest,
+    attempt: (fields.attempt ?? 1) + 1,
+    startTime: timestamp(now),
+    jobs,
+    progress: progressOf(jobs),
+    ...(kept.length > 0 && { conditions: kept }),
+    // What the spec still says was said of the attempt before.
+    ...(suspend !== undefined && { observedSpecSuspend: suspend }),
+    ...(shutdown !== undefined && { observedSpecShutdown: shutdown }),
+  };
+}
+
 /** Writes down what was made of actions, before they are told. */
 export function record(fields: WorkflowRunFields, records: readonly AppliedAction[]): WorkflowRunFields {
   return { ...fields, appliedActions: [...(fields.appliedActions ?? []), ...records] };

@@ -39,6 +39,10 @@ export type WorkflowRunEvent =
   | { type: "SPEC_SUSPEND"; now: number }
   /** spec.suspend is not true any more. */
   | { type: "SPEC_RESUME"; now: number }
+  /**
+   * It is to go on after its end: `jobs` with another attempt of each that runs again; `suspend` and `shutdown` as the spec has them.
+   */
+  | { type: "RETRY"; jobs: Record<string, JobStatus>; suspend?: boolean; shutdown?: moves.Shutdown; now: number }
   /** What this pass made of WorkflowActions: to be stored together with the effects. */
   | { type: "RECORD_ACTIONS"; records: readonly AppliedAction[] }
   /** Recorded actions whose own status is written, or that are gone, as a live read has confirmed. */
@@ -492,6 +496,12 @@ export const workflowRunMachine = setup({
       tags: ["terminal"],
       description: "Every job ended well.",
       on: {
+        RETRY: {
+          target: "Running",
+          actions: assign(({ context, event }) => ({ status: moves.retry(context.status, event) })),
+          description: "Jobs that succeeded run again: the next attempt begins.",
+          meta: { writer: "controller", reopens: true },
+        },
         RECORD_ACTIONS: {
           actions: assign(({ context, event }) => ({ status: moves.record(context.status, event.records) })),
           description: "What was made of WorkflowActions is stored, before they are told.",
@@ -509,6 +519,12 @@ export const workflowRunMachine = setup({
       tags: ["terminal"],
       description: "A job did not end well, or the run was ended, or it never could run.",
       on: {
+        RETRY: {
+          target: "Running",
+          actions: assign(({ context, event }) => ({ status: moves.retry(context.status, event) })),
+          description: "Jobs that have something left to do run again: the next attempt begins.",
+          meta: { writer: "controller", reopens: true },
+        },
         RECORD_ACTIONS: {
           actions: assign(({ context, event }) => ({ status: moves.record(context.status, event.records) })),
           description: "What was made of WorkflowActions is stored, before they are told.",

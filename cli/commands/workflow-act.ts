@@ -20,7 +20,6 @@ interface Flags extends ClusterFlags {
   readonly setOutput?: Readonly<Record<string, string>>;
   readonly message?: string;
   readonly restartSuccessful?: true;
-  readonly input?: Readonly<Record<string, string>>;
   readonly timeout?: number;
   readonly wait: boolean;
   readonly output?: string;
@@ -82,6 +81,21 @@ const verbs: readonly Verb[] = [
     concerns: goesOn,
     examples: [["One run", "workflow terminate ci-x7k2p"]],
   },
+  {
+    action: "Retry",
+    summary: "retry WorkflowRuns that have ended",
+    description:
+      "Retries WorkflowRuns: jobs that failed, were ended or never ran get another attempt, and so does what waits for them. --node-field-selector means only some of these jobs.",
+    options: ["nodes", "retry"],
+    concerns: ({ status }) => status?.phase === "Failed",
+    examples: [
+      ["What has failed", "workflow retry ci-x7k2p"],
+      [
+        "A job that succeeded, and all behind it",
+        "workflow retry ci-x7k2p --restart-successful --node-field-selector job=build",
+      ],
+    ],
+  },
 ];
 
 const codeHelp = `
@@ -91,7 +105,7 @@ Exit codes:
     2  there is no such WorkflowRun, or the command line is wrong
     3  accepted, and not answered within --timeout`;
 
-/** `krt workflow suspend|resume|stop|terminate NAME...` */
+/** `krt workflow suspend|resume|stop|terminate|retry NAME...` */
 export const addWorkflowActions: AddCommand = (parent, env, end) => {
   for (const verb of verbs) {
     const word = verb.action.toLowerCase();
@@ -106,11 +120,17 @@ export const addWorkflowActions: AddCommand = (parent, env, end) => {
       .option("--no-wait", "do not wait for the answer: only the right to create WorkflowActions is needed")
       .option("-o, --output <format>", `the WorkflowRuns afterwards: ${formatHelp}`);
     if (verb.options.includes("nodes")) {
-      command.option("--node-field-selector <selector>", "only these gates, e.g. name=deploy/approve");
+      command.option(
+        "--node-field-selector <selector>",
+        verb.options.includes("retry")
+          ? "only these jobs, e.g. job=deploy"
+          : "only these gates, e.g. name=deploy/approve",
+      );
     }
     if (verb.options.includes("outputs")) {
       command.option("--set-output <name=value>", "output of the gates; may be given several times", pairs);
     }
+    if (verb.options.includes("retry")) command.option("--restart-successful", "also jobs that succeeded");
     if (verb.options.includes("message")) command.option("--message <text>", "why, for people");
     command.action(async (names: string[], flags: Flags) => {
       const format = flags.output === undefined ? undefined : parseFormat(flags.output);
@@ -205,6 +225,9 @@ function parametersOf(action: WorkflowActionVerb, flags: Flags): Partial<Workflo
   }
   if (action === "Stop" && (nodeFieldSelector !== undefined || message !== undefined)) {
     return { stop: { ...nodes, ...(message !== undefined && { message }) } };
+  }
+  if (action === "Retry" && (nodeFieldSelector !== undefined || flags.restartSuccessful)) {
+    return { retry: { ...nodes, ...(flags.restartSuccessful && { restartSuccessful: true }) } };
   }
   return undefined;
 }

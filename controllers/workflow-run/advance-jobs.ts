@@ -190,9 +190,12 @@ function advanceGroup(pass: Pass, job: JobPlan, strategy: StrategyPlan): boolean
   const next = jobMatrixStatus(settled.snapshot);
   pass.jobs[job.id] = next;
   if (old.phase === "Waiting" && next.phase === "Running") {
+    // After a Retry no child may have the name of one of an earlier attempt.
+    const attempt = (next.attempt ?? 1) > 1 ? { attempt: next.attempt ?? 1 } : {};
     const known = instancesOf(job.id, strategy.matrix, headOf(context));
     if (known.ok)
-      for (const { key, values } of known.instances) pass.jobs[key] = { ...newJob(), matrix: { ...values } };
+      for (const { key, values } of known.instances)
+        pass.jobs[key] = { ...newJob(), ...attempt, matrix: { ...values } };
   }
   return true;
 }

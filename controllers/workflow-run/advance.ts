@@ -49,13 +49,18 @@ export function advance(seen: Seen, now: number): Advanced {
     run: seen.run,
     ...(plan !== undefined && { plan }),
     isGraphUnavailable: seen.source.kind === "unavailable",
+    runUids: new Set(
+      [...seen.runs.values()].flatMap((found) => (found.kind === "ours" ? [found.object.metadata.uid ?? ""] : [])),
+    ),
     room: (bytes) => budget.take(bytes),
     now,
   });
+  const isReopened = informed.hasTag("terminal") && !drained.snapshot.hasTag("terminal");
   const settled = settle({
     machine: workflowRunMachine,
     snapshot: drained.snapshot,
     observe: (snapshot): WorkflowRunEvent | undefined => {
+      if (isReopened) return undefined;
       const status = workflowRunStatus(snapshot);
       const goes = status.phase === "Running" || status.phase === "Suspended" || status.phase === "Stopping";
       if (plan !== undefined && goes) {

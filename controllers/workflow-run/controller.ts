@@ -195,12 +195,15 @@ export function createWorkflowRunController(
       if (!memory.sightings.has(childUid)) memory.sightings.set(childUid, clock.now());
     }
     const parent = informers.workflowRuns.get(`${run.metadata.namespace}/${ownerOf(run)?.name}`);
-    const source: Source = hasEnded(run.status?.phase) ? { kind: "over" } : await sources.of(run);
+    const inbox = await desk.read(run);
+    const isRetried = inbox.pending.some(({ spec }) => spec.action === "Retry");
+    const isOver = hasEnded(run.status?.phase) && !isRetried;
+    const source: Source = isOver ? { kind: "over" } : await sources.of(run);
     const seen: Seen = {
       run,
       source,
       honoursDeprecated: settings.deprecatedFields !== "ignore",
-      inbox: await desk.read(run),
+      inbox,
       runs: await find(run, ownRuns, namedRuns(run), informers.runs, runClient),
       workspaces: await find(run, ownWorkspaces, namedWorkspaces(run), informers.workspaces, workspaceClient),
       ...(parent === undefined ? {} : { parent }),
@@ -370,6 +373,7 @@ export function createWorkflowRunController(
     if (status.phase === "Pending" && seen.source.kind === "unfrozen") return after(0, "start from the frozen copy");
     // Actions were looked at all the same: a run whose templates cannot be read can be stopped.
     if (seen.source.kind === "unavailable") return retry(seen.source.error);
+    if (hasEnded(seen.run.status?.phase) && !hasEnded(status.phase)) return after(0, "the next attempt begins");
     if (desk.hasTold(stored(seen))) return after(0, "records of actions that are answered");
     const times = deadlines(seen, status, now);
     if (!hasEnded(status.phase) && isBehind(seen)) times.push(now + lookAgainMs);

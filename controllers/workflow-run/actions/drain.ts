@@ -5,6 +5,7 @@ import { timestamp } from "#api/time.ts";
 import { clip } from "#machines/lib/text.ts";
 import type { WorkflowRunSnapshot } from "#machines/workflow-run.ts";
 import { resume } from "./resume.ts";
+import { retry } from "./retry.ts";
 import { stop } from "./stop.ts";
 import { suspend } from "./suspend.ts";
 import { type ApplyContext, refuse, type Verdict } from "./verdict.ts";
@@ -24,6 +25,7 @@ const verbs: Readonly<Partial<Record<WorkflowActionVerb, Verb>>> = {
   Resume: resume,
   Stop: stop,
   Terminate: stop,
+  Retry: retry,
 };
 
 /**
@@ -54,7 +56,10 @@ export function drain(
     answers.push(answer);
     if (verdict.outcome === "Failed" || verdict.snapshot === current) continue;
     applied.push(answer);
+    const isReopened = current.hasTag("terminal");
     current = verdict.snapshot;
+    // A write may reopen or move on, not both: what comes behind a Retry waits for the next pass.
+    if (isReopened) break;
   }
   return { snapshot: current, answers, applied };
 }
@@ -65,7 +70,7 @@ function apply(action: WorkflowAction, context: ApplyContext): Verdict {
   if (effect === undefined) {
     return refuse("UnsupportedAction", `this controller does not know the action ${action.spec.action}`);
   }
-  if (context.snapshot.hasTag("terminal")) {
+  if (verb !== "Retry" && context.snapshot.hasTag("terminal")) {
     const { value, context: fields } = context.snapshot;
     const why = fields.status.reason === undefined ? "" : ` (${fields.status.reason})`;
     return refuse("WorkflowCompleted", `WorkflowRun ${context.run.metadata.name} has ended as ${value}${why}`);

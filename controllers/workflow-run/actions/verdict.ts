@@ -12,6 +12,8 @@ export interface ApplyContext {
   readonly plan?: WorkflowPlan;
   /** The graph cannot be read at the moment, and may be soon. */
   readonly isGraphUnavailable: boolean;
+  /** UIDs of the child Runs that exist. */
+  readonly runUids: ReadonlySet<string>;
   /** Takes so many bytes of the status, if they are there. */
   room(bytes: number): boolean;
   /** Milliseconds since the epoch. */

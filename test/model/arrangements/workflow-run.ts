@@ -23,6 +23,7 @@ const at = (phase: JobStatus["phase"]): JobsEvent => {
 const start: WorkflowRunEvent = { type: "START", jobs: ["build"], now };
 const freeze: WorkflowRunEvent = { type: "FREEZE", name: "snapshot" };
 const timeOut: WorkflowRunEvent = { type: "TIME_OUT", message, now };
+const retry: WorkflowRunEvent = { type: "RETRY", jobs: { build: { phase: "Waiting", attempt: 2 } }, now };
 const suspend: WorkflowRunEvent = { type: "SUSPEND", now };
 const resume: WorkflowRunEvent = { type: "RESUME", now };
 const specSuspend: WorkflowRunEvent = { type: "SPEC_SUSPEND", now };
@@ -88,8 +89,12 @@ function follows(snapshot: AnyMachineSnapshot, event: WorkflowRunEvent): Workflo
     case "SUSPEND":
     case "RESUME":
       return recorded;
+    case "RETRY":
+      return recorded;
     case "RECORD_ACTIONS":
       return forgotten;
+    case "FORGET_ACTIONS":
+      return statusOf(snapshot).attempt === 2 && phaseOf(snapshot) === "Waiting" ? at("Running") : undefined;
     case "JOBS": {
       const phase = phaseOf(snapshot);
       const { shutdown } = statusOf(snapshot);
@@ -130,6 +135,9 @@ function events(first: readonly WorkflowRunEvent[], snapshot: AnyMachineSnapshot
         ...escalation(snapshot),
         ...marks(snapshot),
       ];
+    case "Succeeded":
+    case "Failed":
+      return ["Succeeded", "Failed"].includes(phaseOf(snapshot) ?? "") ? [retry] : [];
     default:
       return [];
   }
@@ -280,6 +288,7 @@ export const workflowRunArrangements = arranged<WorkflowStage, WorkflowRunEvent>
     async SPEC_RESUME(stage) {
       await stage.setSuspend(false);
     },
+    RETRY: (stage) => stage.ask("Retry", { retry: { restartSuccessful: true, nodeFieldSelector: "job=build" } }),
     RECORD_ACTIONS: byItself,
     FORGET_ACTIONS: byItself,
     async JOBS(stage, event) {

@@ -93,6 +93,8 @@ export function common(
   { before, after }: Move,
   /** Fields that also change after the end. */
   restless: readonly string[] = [],
+  /** The move begins another attempt: with it alone the end is left. */
+  reopens = false,
 ): Record<string, boolean> {
   const lasting = (status: Status) =>
     JSON.stringify(status, (key, value) => (restless.includes(key) ? undefined : value));
@@ -100,8 +102,9 @@ export function common(
   const wasEnd = oracle.terminal.includes(before.phase);
   const types = ((after.conditions ?? []) as readonly Condition[]).map((each) => each.type);
   return {
-    "nothing leaves a terminal phase": !wasEnd || before.phase === after.phase,
-    "a terminal status does not change": !wasEnd || lasting(before) === lasting(after),
+    "nothing leaves a terminal phase, but for another attempt": !wasEnd || reopens || before.phase === after.phase,
+    "another attempt has the next number": !reopens || number(after.attempt) === number(before.attempt ?? 1) + 1,
+    "a terminal status does not change": !wasEnd || reopens || lasting(before) === lasting(after),
     "attempt never falls": number(after.attempt) >= number(before.attempt),
     "completionTime exactly at an end": has(after, "completionTime") === isEnd,
     "a condition type stands once": new Set(types).size === types.length,

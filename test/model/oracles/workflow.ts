@@ -251,8 +251,8 @@ export const workflowRunOracle: Oracle = {
       STOP: (before) => !has(before, "shutdown"),
       TERMINATE: (before) => before.shutdown !== "Terminate",
     },
-    Succeeded: recording,
-    Failed: recording,
+    Succeeded: { ...recording, RETRY: true },
+    Failed: { ...recording, RETRY: true },
   },
   leadsTo: {
     FREEZE: ["stays"],
@@ -270,6 +270,7 @@ export const workflowRunOracle: Oracle = {
     TIME_OUT: endsWithJobs,
     STOP: endsWithJobs,
     TERMINATE: endsWithJobs,
+    RETRY: ["Running"],
     RECORD_ACTIONS: ["stays"],
     FORGET_ACTIONS: ["stays"],
     WORKSPACE_WAITS: ["stays"],
@@ -283,21 +284,24 @@ export const workflowRunOracle: Oracle = {
     const counted = jobs.filter((job) => !has(job, "instances"));
     const ended = counted.filter(hasEnded).length;
     return claims({
-      ...common({ terminal: runEnds }, move, ["appliedActions"]),
+      ...common({ terminal: runEnds }, move, ["appliedActions"], event.type === "RETRY"),
+      "another attempt has nothing of the end before":
+        event.type !== "RETRY" ||
+        ["shutdown", "suspended", "completionTime", "reason"].every((name) => !has(after, name)),
       ...finished({ terminal: runEnds }, move, "Succeeded"),
       "no job outlives its run": !isEnd || jobs.every(hasEnded),
       "a run succeeds only by its jobs": after.phase !== "Succeeded" || (jobs.length > 0 && jobs.every(endedWell)),
       "progress counts the jobs that ended": !has(after, "jobs") || after.progress === `${ended}/${counted.length}`,
       "outputs only of a success": after.phase === "Succeeded" || !has(after, "outputs"),
-      "attempts count from 1": !has(after, "jobs") || after.attempt === 1,
+      "attempts count from 1": !has(after, "jobs") || number(after.attempt) >= 1,
       "a run that is stopping says why": after.phase !== "Stopping" || has(after, "reason"),
       "Suspended is the mark of a run that goes on":
         (after.phase === "Suspended") === (isSuspended(after) && isGoing(after)),
       "the condition says what the mark says":
         (condition(after, "Suspended")?.status === "True") === isSuspended(after),
       "only RESUME and the spec take the mark away":
-        !isSuspended(before) || isSuspended(after) || ["RESUME", "SPEC_RESUME"].includes(event.type),
-      "shutdown never falls": severity(after) >= severity(before),
+        !isSuspended(before) || isSuspended(after) || ["RESUME", "SPEC_RESUME", "RETRY"].includes(event.type),
+      "shutdown never falls within an attempt": event.type === "RETRY" || severity(after) >= severity(before),
       "a run that was asked to end says so, unless it was ending before":
         !has(after, "shutdown") || ["Stopped", "Terminated", "TimedOut"].includes(String(after.reason)),
       "who is terminated is not called stopped": (after.shutdown === "Terminate") === (after.reason === "Terminated"),

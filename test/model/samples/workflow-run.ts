@@ -62,6 +62,16 @@ export const workflowRunSamples: Samples<WorkflowRunEvent> = {
   JOBS_ENDED: [{ type: "JOBS_ENDED", now: at(40) }],
   TIME_OUT: [{ type: "TIME_OUT", message, now: at(30) }],
   STOP: [{ type: "STOP", message, now: at(32) }],
+  RETRY: [
+    { type: "RETRY", jobs: { build: job("Waiting", { attempt: 2 }), deploy: job("Waiting") }, now: at(60) },
+    {
+      type: "RETRY",
+      jobs: { build: job("Succeeded"), deploy: job("Waiting") },
+      suspend: true,
+      shutdown: "Stop",
+      now: at(61),
+    },
+  ],
   SUSPEND: [{ type: "SUSPEND", now: at(4) }],
   RESUME: [{ type: "RESUME", now: at(5) }],
   SPEC_SUSPEND: [{ type: "SPEC_SUSPEND", now: at(4) }],
