@@ -24,7 +24,11 @@ export const PersistentWorkspaceSpec = Type.Object(
       }),
     ),
   },
-  { description: "A directory that several Runs share.", "x-kubernetes-validations": immutable("runtime", "mode") },
+  {
+    description:
+      "A directory that several Runs share. All who use it must trust each other: it is no isolation between hostile users.",
+    "x-kubernetes-validations": immutable("runtime", "mode"),
+  },
 );
 export type PersistentWorkspaceSpec = Static<typeof PersistentWorkspaceSpec>;
 

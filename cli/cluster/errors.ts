@@ -58,7 +58,20 @@ function expired(error: StatusError, server: string): CliError {
 /** How the API server words it. */
 const cannot = /cannot (\S+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?/;
 
+/** How our webhook words that somebody lacks the right to run in a workspace. */
+const mayNotUse = /may not use PersistentWorkspace (\S+) in namespace ([^\s;]+);/;
+
 function forbidden(error: StatusError): CliError {
+  const [, workspace, home] = mayNotUse.exec(error.message) ?? [];
+  if (workspace !== undefined) {
+    const asks = `kubectl auth can-i use persistentworkspaces.kruntimes.io/${workspace} --subresource=use -n ${home}`;
+    return refusal(
+      `you may not run in workspace ${workspace} of namespace ${home} (403 Forbidden)`,
+      error,
+      exitCodes.refused,
+      `Ask its administrator for the right to use it; \`${asks}\` tells when you have it.`,
+    );
+  }
   const [, verb, resource, group, namespace] = cannot.exec(error.message) ?? [];
   if (verb === undefined || resource === undefined) {
     return refusal(`you may not do that: ${error.message}`, error, exitCodes.refused, undefined);

@@ -80,6 +80,19 @@ const cases: Record<string, { args: string[]; answer: typeof answer; code: numbe
     code: 5,
     want: "krt: you may not create runs in namespace team (403 Forbidden)\n     Ask its administrator for a role; `kubectl auth can-i create runs.kruntimes.io -n team` tells when you have it.\n",
   },
+  "a workspace that may not be used": {
+    args: ["run", "--", "true"],
+    answer: {
+      code: 403,
+      status: {
+        reason: "Forbidden",
+        message:
+          'admission webhook "run-in-workspace.kruntimes.io" denied the request: runs.kruntimes.io "a" is forbidden: user "ann" may not use PersistentWorkspace reports in namespace team; it takes the verb "use" on persistentworkspaces/use',
+      },
+    },
+    code: 5,
+    want: "krt: you may not run in workspace reports of namespace team (403 Forbidden)\n     Ask its administrator for the right to use it; `kubectl auth can-i use persistentworkspaces.kruntimes.io/reports --subresource=use -n team` tells when you have it.\n",
+  },
   "logs that may not be read": {
     args: ["logs", "hello"],
     answer: {
