@@ -3,7 +3,16 @@
 /** How a piece of text looks. */
 export type Paint = keyof typeof codes;
 
-const codes = { plain: "", dim: "2", red: "31", green: "32", yellow: "33", cyan: "36" } as const;
+const codes = {
+  plain: "",
+  dim: "2",
+  red: "31",
+  green: "32",
+  yellow: "33",
+  blue: "34",
+  magenta: "35",
+  cyan: "36",
+} as const;
 
 /** The text in an ANSI color. */
 export function paint(text: string, style: Paint): string {

@@ -228,6 +228,35 @@ test("logs: all, the newest lines, and what comes until the end", async () => {
   expect((await krt("logs", "talks", "--attempt", "2")).out).toBe("");
 });
 
+test("logs --since and --since-time leave out what is older", async () => {
+  expect((await krt("logs", "run/talks", "--since", "1h")).out).toBe("line 1\nline 2\nline 3\n");
+  expect((await krt("logs", "talks", "--since-time", "2099-01-01T00:00:00Z")).out).toBe("");
+  expect((await krt("logs", "talks", "--since", "1h", "--since-time", "2099-01-01T00:00:00Z")).code).toBe(2);
+  expect(await krt("logs", "pod/talks")).toMatchObject({
+    code: 2,
+    err: "krt: pod/talks names neither a Run nor a WorkflowRun\n     Write NAME or workflowrun/NAME.\n",
+  });
+});
+
+test("logs of a whole workflow: each line with its job and step, in their order or as they come", async () => {
+  const step = (name: string, run: string) => ({ name, run });
+  const jobs = {
+    second: { "runs-on": "bash", needs: ["first"], steps: [step("only", "echo c; echo d >&2")] },
+    first: { "runs-on": "bash", steps: [step("one", "echo a"), step("two", "sleep 0.2; printf b")] },
+  };
+  await cluster.create(workflowRuns, { metadata: { name: "chatty", namespace }, spec: { jobs } });
+  const followed = await krt("logs", "-f", "workflowrun/chatty");
+  expect(followed).toEqual({
+    code: 0,
+    out: "first/one | a\nfirst/two | b\nsecond/only | c\n",
+    err: "second/only | d\n",
+  });
+  expect(await krt("logs", "wfr/chatty")).toEqual(followed);
+  const { out } = await krt("logs", "wfr/chatty", "--timestamps", "--tail", "1");
+  expect(out).toMatch(/^first\/one \| \d{4}-\d\d-\d\dT[\d:.]+Z a\n/);
+  expect((await krt("logs", "wfr/nobody")).code).toBe(5);
+});
+
 test("delete takes names, or filters, and never everything by accident", async () => {
   expect((await krt("delete")).code).toBe(2);
   expect((await krt("delete", "talks", "--phase", "Failed")).code).toBe(2);

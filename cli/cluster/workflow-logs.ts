@@ -1,0 +1,113 @@
+import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
+import { workflowRuns } from "#api/resources.ts";
+import { hasEnded } from "#api/workflow-phases.ts";
+import type { LogItem, RunLogOptions } from "#extension-api/client/logs.ts";
+import { type Paint, paint } from "#workflows/text.ts";
+import { CliError } from "../errors.ts";
+import { type ExitCode, exitCodes } from "../exit-codes.ts";
+import { stepLabel } from "../progress/label.ts";
+import { recordText, separator, terminalText } from "../progress/log-line.ts";
+import { clusterError } from "./errors.ts";
+import { orderOf } from "./follow-workflow.ts";
+import { readLog } from "./run-logs.ts";
+import type { Session } from "./session.ts";
+import { tell } from "./several.ts";
+import { DeletedError, watchObject } from "./watch-object.ts";
+
+/** One step that has begun. */
+interface Step {
+  readonly run: string;
+  readonly label: string;
+}
+
+/** Labels take turns in these, so that steps that print at the same time are told apart. */
+const colors: readonly Paint[] = ["cyan", "yellow", "green", "magenta", "blue"];
+
+/**
+ * Shows what the steps of a WorkflowRun printed, each line with its job and step before it: one after the other in the order of the
+ * jobs or, while it is followed, as they print.
+ *
+ * @returns 1 when the output of a step cannot be shown
+ */
+export async function showWorkflowLogs(
+  name: string,
+  options: RunLogOptions,
+  timestamps: boolean,
+  session: Session,
+): Promise<ExitCode> {
+  const { client, namespace, env } = session;
+  const printer = new Printer(options, timestamps, session);
+  if (!options.follow) {
+    const run = await client.of(workflowRuns).get({ name, namespace });
+    const order = (await orderOf(run, session)) ?? Object.keys(run.status?.jobs ?? {});
+    for (const step of stepsOf(run, order)) await printer.show(step);
+    return printer.code;
+  }
+  const streams = new Map<string, Promise<void>>();
+  const begin = (run: WorkflowRun) => {
+    for (const step of stepsOf(run, Object.keys(run.status?.jobs ?? {}))) {
+      if (!streams.has(step.run)) streams.set(step.run, printer.show(step));
+    }
+  };
+  const until = ({ status }: WorkflowRun) => hasEnded(status?.phase);
+  const deps = { client, clock: env.clock, random: env.random };
+  try {
+    await watchObject(workflowRuns, { name, namespace }, { until, onChange: begin, signal: env.interrupted }, deps);
+    await Promise.all(streams.values());
+  } catch (error) {
+    if (!(error instanceof DeletedError)) throw error;
+    throw new CliError(error.message, { exitCode: exitCodes.failed, advice: "What is deleted has no log." });
+  }
+  return printer.code;
+}
+
+function stepsOf({ metadata, status }: WorkflowRun, order: readonly string[]): Step[] {
+  return order.flatMap((job) =>
+    (status?.jobs?.[job]?.steps ?? []).flatMap(({ name, runName, phase }) =>
+      runName === undefined || phase === "Waiting"
+        ? []
+        : [{ run: runName, label: stepLabel(metadata.name, job, name, false) }],
+    ),
+  );
+}
+
+/** Writes lines of several logs without mixing them up within a line. */
+class Printer {
+  code: ExitCode = exitCodes.succeeded;
+  readonly #options: RunLogOptions;
+  readonly #timestamps: boolean;
+  readonly #session: Session;
+  #shown = 0;
+
+  constructor(options: RunLogOptions, timestamps: boolean, session: Session) {
+    this.#options = options;
+    this.#timestamps = timestamps;
+    this.#session = session;
+  }
+
+  async show({ run, label }: Step): Promise<void> {
+    const { env } = this.#session;
+    const color = colors[this.#shown++ % colors.length] ?? "cyan";
+    try {
+      for await (const item of await readLog(run, this.#options, this.#session, env.interrupted)) {
+        if (env.interrupted.aborted) return;
+        this.#write(item, label, color);
+      }
+    } catch (thrown) {
+      if (env.interrupted.aborted) return;
+      const error = await clusterError(thrown, this.#session);
+      if (!(error instanceof CliError)) throw error;
+      tell(env, new CliError(`the output of ${label} cannot be shown: ${error.message}`));
+      this.code = exitCodes.failed;
+    }
+  }
+
+  #write(item: LogItem, label: string, color: Paint): void {
+    const { out, err } = this.#session.env;
+    const output = item.stream === "stdout" ? out : err;
+    const before = `${label}${separator(item.stream)}`;
+    const time = this.#timestamps ? `${item.time} ` : "";
+    const text = terminalText(recordText({ ...item, run: "", seq: item.seq ?? 1 }), output.color);
+    output.write(`${output.color ? paint(before, color) : before}${time}${text}\n`);
+  }
+}
