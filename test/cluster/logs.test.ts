@@ -1,16 +1,47 @@
 /** The logs of Runs through a real API server: who may read them, what comes, and what discovery says. */
+import { execFileSync } from "node:child_process";
+import { mkdtemp, readFile, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { KubeObject } from "#api/meta.ts";
 import { runs } from "#api/resources.ts";
 import { createLogs, fromStart, type LogItem } from "#extension-api/client/logs.ts";
+import { namespaces } from "#kube/builtin.ts";
 import { systemClock, systemRandom } from "#kube/system.ts";
-import { bashRun, bashRuntime, finished, installPlatform, readyRuntime } from "./platform.ts";
-import { adminClient, kubectl, type TestNamespace, testNamespace, until } from "./support.ts";
+import { KrtUser } from "./krt.ts";
+import {
+  bashRun,
+  bashRuntime,
+  clientWithToken,
+  finished,
+  installPlatform,
+  platformNamespace,
+  platformValues,
+  readyRuntime,
+  release,
+} from "./platform.ts";
+import {
+  adminClient,
+  apply,
+  attempt,
+  kubectl,
+  type TestNamespace,
+  testNamespace,
+  until,
+  untilGone,
+} from "./support.ts";
+
+const ownCluster = process.env.KRUNTIMES_TEST_IMAGES === undefined;
 
 let namespace: TestNamespace;
+/** The Pod of the Runtime. */
+let pod: string;
 beforeAll(async () => {
   await installPlatform();
   namespace = await testNamespace("logs");
-  await readyRuntime(adminClient(), bashRuntime(namespace.name));
+  const [ready] = await readyRuntime(adminClient(), bashRuntime(namespace.name));
+  pod = ready?.metadata.name ?? "";
 });
 afterAll(() => namespace[Symbol.asyncDispose]());
 
@@ -53,4 +84,274 @@ test("a Run that goes on is followed to its end, and from every cursor again", a
     const rest = await collect(await logs.getLogs(namespace.name, "slow", { cursor }).stream());
     expect(messages(rest)).toEqual(lines.slice(n + 1));
   }
+});
+
+/** A ServiceAccount that may read the logs of the named Runs, and nothing else; and its token. */
+async function reader(name: string, ...names: string[]): Promise<string> {
+  const metadata = { name, namespace: namespace.name };
+  const rules = [{ apiGroups: ["logs.kruntimes.io"], resources: ["runs/log"], verbs: ["get"], resourceNames: names }];
+  const rbac = "rbac.authorization.k8s.io";
+  await apply([
+    { apiVersion: "v1", kind: "ServiceAccount", metadata },
+    { apiVersion: `${rbac}/v1`, kind: "Role", metadata, rules },
+    {
+      apiVersion: `${rbac}/v1`,
+      kind: "RoleBinding",
+      metadata,
+      roleRef: { apiGroup: rbac, kind: "Role", name },
+      subjects: [{ kind: "ServiceAccount", name, namespace: namespace.name }],
+    },
+  ] as KubeObject[]);
+  return (await kubectl(["create", "token", name, "-n", namespace.name])).trim();
+}
+
+/** A client certificate of the cluster for a user, by the way that Kubernetes has for it. */
+async function certificate(directory: string, user: string): Promise<{ cert: string; key: string }> {
+  const openssl = (...args: string[]) => execFileSync("openssl", args, { stdio: ["ignore", "pipe", "ignore"] });
+  const key = join(directory, "user.key");
+  openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", key);
+  const request = openssl("req", "-new", "-key", key, "-subj", `/CN=${user}`).toString("base64");
+  const signerName = "kubernetes.io/kube-apiserver-client";
+  const csr = {
+    apiVersion: "certificates.k8s.io/v1",
+    kind: "CertificateSigningRequest",
+    metadata: { name: user },
+    spec: { request, signerName, usages: ["client auth"], expirationSeconds: 3600 },
+  };
+  await apply([csr]);
+  await kubectl(["certificate", "approve", user]);
+  await kubectl(["wait", "csr", user, "--for=jsonpath={.status.certificate}", "--timeout=30s"]);
+  const cert = await kubectl(["get", "csr", user, "-o", "jsonpath={.status.certificate}"]);
+  await kubectl(["delete", "csr", user]);
+  return { cert, key: (await readFile(key)).toString("base64") };
+}
+
+test("a credential with only get on the named runs/log gets a snapshot through krt and follows a still running Run", async () => {
+  const client = adminClient();
+  await finished(client, await client.of(runs).create(bashRun(namespace.name, "done", "echo all of it")));
+  const script = "echo begun; while [ ! -e /tmp/go ]; do sleep 0.1; done; echo ended";
+  const running = await client.of(runs).create(bashRun(namespace.name, "goes-on", script));
+  await until(client, runs, running.metadata, ({ status }) => status?.phase === "Running");
+  const token = await reader("only-logs", "done", "goes-on");
+  await using krt = await KrtUser.make(() => ({ token }));
+  const flags = ["-n", namespace.name];
+  expect(await krt.run(["logs", "done", ...flags])).toEqual({ code: 0, stdout: "all of it\n", stderr: "" });
+
+  let go: Promise<unknown> | undefined;
+  const followed = await krt.run(["logs", "-f", "goes-on", ...flags], (shown) => {
+    // What has been printed is here before the Run has ended.
+    if (shown === "begun\n")
+      go ??= kubectl(["exec", "-n", namespace.name, pod, "-c", "runtime", "--", "touch", "/tmp/go"]);
+  });
+  await go;
+  expect(followed).toEqual({ code: 0, stdout: "begun\nended\n", stderr: "" });
+  expect((await finished(client, running)).status?.phase).toBe("Succeeded");
+
+  for (const right of [
+    "get runs.kruntimes.io",
+    "list pods",
+    "get pods --subresource=log",
+    "create pods --subresource=portforward",
+  ]) {
+    const as = `--as=system:serviceaccount:${namespace.name}:only-logs`;
+    expect((await attempt("kubectl", ["auth", "can-i", ...right.split(" "), as, ...flags])).stdout).toBe("no\n");
+  }
+});
+
+test("a credential lacking that subresource permission is denied by the API server", async () => {
+  const client = adminClient();
+  await finished(client, await client.of(runs).create(bashRun(namespace.name, "secret", "echo for others")));
+  const token = await reader("other-logs", "something-else");
+  await using krt = await KrtUser.make(() => ({ token }));
+  const { code, stdout, stderr } = await krt.run(["logs", "secret", "-n", namespace.name]);
+  expect(code).toBe(5);
+  expect(stdout).toBe("");
+  expect(stderr).toContain(`you may not get runs/log in namespace ${namespace.name} (403 Forbidden)`);
+  const logs = logsOf(clientWithToken(token)).getLogs(namespace.name, "secret");
+  await expect(logs.do().raw()).rejects.toMatchObject({ name: "StatusError", code: 403, reason: "Forbidden" });
+});
+
+test("bearer token, exec credential and client certificate all work", async () => {
+  const client = adminClient();
+  await finished(client, await client.of(runs).create(bashRun(namespace.name, "for-all", "echo read by $((1 + 2))")));
+  const token = await reader("any-way", "for-all");
+  const args = ["logs", "for-all", "-n", namespace.name];
+  const users: Record<string, (directory: string) => Promise<object> | object> = {
+    token: () => ({ token }),
+    exec: async (directory) => {
+      const credential = { apiVersion: "client.authentication.k8s.io/v1", kind: "ExecCredential", status: { token } };
+      await writeFile(join(directory, "credential.json"), JSON.stringify(credential));
+      const exec = { apiVersion: credential.apiVersion, command: "cat", args: [join(directory, "credential.json")] };
+      return { exec: { ...exec, interactiveMode: "Never" } };
+    },
+    certificate: async (directory) => {
+      const user = `reader-${namespace.name}`;
+      const { cert, key } = await certificate(directory, user);
+      await kubectl([
+        "create",
+        "rolebinding",
+        "by-certificate",
+        "--role=any-way",
+        `--user=${user}`,
+        "-n",
+        namespace.name,
+      ]);
+      return { "client-certificate-data": cert, "client-key-data": key };
+    },
+  };
+  for (const [way, user] of Object.entries(users)) {
+    await using krt = await KrtUser.make(user);
+    expect([way, await krt.run(args)]).toEqual([way, { code: 0, stdout: "read by 3\n", stderr: "" }]);
+  }
+});
+
+test("discovery: kubectl lists the group, knows the subresource, and get runs is not hijacked", async () => {
+  const resources = await kubectl(["api-resources", "--api-group=logs.kruntimes.io", "--no-headers"]);
+  expect(resources.trim()).toMatch(/^runs\s+logs\.kruntimes\.io\/v1alpha1\s+true\s+Run$/);
+  const canI = ["auth", "can-i", "get", "runs.logs.kruntimes.io/done", "--subresource=log", "-n", namespace.name];
+  const as = (name: string) => `--as=system:serviceaccount:${namespace.name}:${name}`;
+  expect((await attempt("kubectl", [...canI, as("only-logs")])).stdout).toBe("yes\n");
+  expect((await attempt("kubectl", [...canI, as("other-logs")])).stdout).toBe("no\n");
+  // Fresh: what kubectl has cached of discovery would hide a change.
+  const cache = ["--cache-dir", await mkdtemp(join(tmpdir(), "kubectl-cache-"))];
+  for (const name of ["runs", "run", "rn"]) {
+    expect(await kubectl(["get", name, "done", "-n", namespace.name, "-o", "jsonpath={.apiVersion}", ...cache])).toBe(
+      "kruntimes.io/v1alpha1",
+    );
+  }
+  const v2 = JSON.parse(await kubectl(["get", "--raw", "/openapi/v2"]));
+  const path = "/apis/logs.kruntimes.io/v1alpha1/namespaces/{namespace}/runs/{name}/log";
+  await expect.poll(() => Object.keys(v2.paths), { timeout: 10_000 }).toContain(path);
+  const v3 = JSON.parse(await kubectl(["get", "--raw", "/openapi/v3/apis/logs.kruntimes.io/v1alpha1"]));
+  expect(Object.keys(v3.paths)).toEqual([path]);
+});
+
+test("errors through the API server keep code and reason: 404, 400, 405, 410", async () => {
+  const client = adminClient();
+  const logs = logsOf(client);
+  const code = (promise: Promise<unknown>) =>
+    promise.then(
+      () => 200,
+      ({ code, reason }) => `${code} ${reason}`,
+    );
+  expect(await code(logs.getLogs(namespace.name, "nobody").do().raw())).toBe("404 NotFound");
+  expect(await code(logs.getLogs(namespace.name, "nobody", { follow: true }).stream())).toBe("404 NotFound");
+  expect(await code(logs.getLogs(namespace.name, "done", { tailLines: 0 }).do().raw())).toBe("400 BadRequest");
+  const path = `/apis/logs.kruntimes.io/v1alpha1/namespaces/${namespace.name}/runs/done/log`;
+  expect(await code(client.transport.request({ method: "DELETE", path }))).toBe("405 MethodNotAllowed");
+  const { cursor } = await logs.getLogs(namespace.name, "done").do().snapshot();
+  const old = cursor.replace(/\d{19}/, "1000000000000000001");
+  expect(await code(logs.getLogs(namespace.name, "done", { cursor: old }).do().raw())).toBe("410 Expired");
+});
+
+test("an agent that is killed while a Run is followed: nothing is missing and nothing comes twice", async () => {
+  const client = adminClient();
+  const script = "for n in $(seq 1 60); do echo line $n; sleep 0.1; done";
+  const run = await client.of(runs).create(bashRun(namespace.name, "agent-dies", script));
+  const items: LogItem[] = [];
+  let killed: Promise<unknown> | undefined;
+  for await (const item of await logsOf(client).getLogs(namespace.name, "agent-dies", { follow: true }).stream()) {
+    items.push(item);
+    if (item.message === "line 10") {
+      const kill =
+        "for p in /proc/[0-9]*; do grep -q kruntimes.mjs $p/cmdline 2>/dev/null && [ ${p#/proc/} != $$ ] && kill -9 ${p#/proc/}; done; true";
+      killed = attempt("kubectl", ["exec", "-n", namespace.name, pod, "-c", "runtimed", "--", "sh", "-c", kill]);
+    }
+  }
+  await killed;
+  const lines = items.filter(({ stream }) => stream === "stdout").map(({ message }) => message);
+  expect(lines).toEqual(Array.from({ length: 60 }, (_, n) => `line ${n + 1}`));
+  expect((await client.of(runs).get(run.metadata)).status?.phase).toBe("Succeeded");
+});
+
+test("a 409 Conflict tells that the Run's Pod, and its log with it, is gone", async () => {
+  const client = adminClient();
+  await using other = await testNamespace("logs-gone");
+  const [first] = await readyRuntime(client, bashRuntime(other.name));
+  await finished(client, await client.of(runs).create(bashRun(other.name, "short", "echo gone")));
+  await kubectl(["delete", "pod", first?.metadata.name ?? "", "-n", other.name, "--grace-period=0", "--force"]);
+  const logs = logsOf(client);
+  const ask = () =>
+    logs
+      .getLogs(other.name, "short")
+      .do()
+      .raw()
+      .then(
+        () => "200",
+        (error) => `${error.code} ${error.reason}`,
+      );
+  await expect.poll(ask, { timeout: 30_000 }).toBe("409 Conflict");
+});
+
+test("while the service is away logs are a 503; a namespace that is deleted meanwhile waits, and goes when it is back", async () => {
+  const client = adminClient();
+  const deployment = ["deployment", `${release}-run-extension-api`, "-n", platformNamespace];
+  const doomed = await testNamespace("logs-doomed");
+  try {
+    await kubectl(["scale", ...deployment, "--replicas=0"]);
+    await kubectl([
+      "wait",
+      "apiservice",
+      "v1alpha1.logs.kruntimes.io",
+      "--for=condition=Available=False",
+      "--timeout=60s",
+    ]);
+    await expect(logsOf(client).getLogs(namespace.name, "done").do().raw()).rejects.toMatchObject({ code: 503 });
+    await kubectl(["delete", "namespace", doomed.name, "--wait=false"]);
+    const condition = '{.status.conditions[?(@.type=="NamespaceDeletionDiscoveryFailure")].status}';
+    const blocked = () => kubectl(["get", "namespace", doomed.name, "-o", `jsonpath=${condition}`]);
+    await expect.poll(blocked, { timeout: 60_000, interval: 500 }).toBe("True");
+  } finally {
+    await kubectl(["scale", ...deployment, "--replicas=2"]);
+  }
+  await kubectl(["rollout", "status", ...deployment, "--timeout=60s"]);
+  await untilGone(client, namespaces, { name: doomed.name }, 90_000);
+  expect((await logsOf(client).getLogs(namespace.name, "done").do().snapshot()).items).toHaveLength(1);
+}, 240_000);
+
+test("a second release is refused with a clear message, and is welcome without the API", async () => {
+  const values = JSON.stringify(await platformValues());
+  const install = ["install", "second", "charts/kruntimes", "-n", namespace.name, "--dry-run=server", "--values", "-"];
+  const { code, stderr } = await attempt("helm", install, { input: values });
+  expect(code).toBe(1);
+  expect(stderr).toContain(
+    `APIService v1alpha1.logs.kruntimes.io belongs to release ${platformNamespace}/${release}: exactly one release of a cluster may own it. ` +
+      "Set runExtensionAPI.enabled=false for this release",
+  );
+  const without = await attempt(
+    "helm",
+    [
+      "template",
+      "second",
+      "charts/kruntimes",
+      "--set",
+      "runExtensionAPI.enabled=false",
+      "--dry-run=server",
+      "-n",
+      namespace.name,
+      "--values",
+      "-",
+    ],
+    { input: values },
+  );
+  expect(without.stderr).not.toContain("APIService");
+});
+
+test("a line that a program prints is at the client within 50 ms (median)", async () => {
+  const client = adminClient();
+  const logs = logsOf(client);
+  // The time in each line is that of the node, which is this machine.
+  const ticks = "for n in $(seq 1 60); do date +%s%N; sleep 0.05; done";
+  await client.of(runs).create(bashRun(namespace.name, "ticks", ticks));
+  const delays: number[] = [];
+  for await (const { message } of await logs.getLogs(namespace.name, "ticks", { follow: true }).stream()) {
+    delays.push(performance.timeOrigin + performance.now() - Number(message) / 1e6);
+  }
+  delays.sort((a, b) => a - b);
+  const p50 = delays[Math.floor(delays.length / 2)] ?? Number.NaN;
+  console.log(
+    `line printed to line at the client: p50 ${p50.toFixed(1)} ms, p95 ${delays[Math.floor(delays.length * 0.95)]?.toFixed(1)} ms`,
+  );
+  expect(delays).toHaveLength(60);
+  expect(p50).toBeLessThan(ownCluster ? 50 : 500);
 });
