@@ -16,9 +16,14 @@ export function afterEnds(record: LogRecord, ends: StreamEnds): LogRecord | unde
   if (record.end === undefined || record.stream === "system") return record;
   const fresh = record.end - ends[record.stream];
   if (fresh <= 0) return undefined;
+  // By far the most frequent: nothing was delivered before. It is told without making the bytes.
+  if (fresh >= mostBytes(record)) return record;
   const bytes = recordBytes(record);
   return fresh >= bytes.length ? record : withBytes(record, bytes.subarray(bytes.length - fresh), record.partial);
 }
+
+/** What the record stands for has no more bytes. */
+const mostBytes = ({ message }: LogRecord): number => Buffer.byteLength(message) + 1;
 
 /** How much is delivered with a record, too. */
 export function endsWith(record: LogRecord, ends: StreamEnds): StreamEnds {

@@ -166,6 +166,10 @@ export class RunLogReader {
 
   async close(): Promise<void> {
     this.#signal.removeEventListener("abort", this.#wakeup.wake);
+    await this.#closeLog();
+  }
+
+  async #closeLog(): Promise<void> {
     const open = this.#open;
     this.#open = undefined;
     open?.stop();
@@ -181,6 +185,11 @@ export class RunLogReader {
         yield* this.#readOn(segment);
         if (this.#place.at?.position !== before.at?.position) lastWords.progressed();
       } while (!(await this.#isComplete(segment)) && (await lastWords.wait()));
+      // The stream may just be slow or broken: what the node has is looked at once more.
+      if (this.#open?.follows && !this.#signal.aborted && !(await this.#isComplete(segment))) {
+        await this.#closeLog();
+        yield* this.#readOn(segment);
+      }
     } catch (error) {
       if (!(error instanceof PodGoneError) || segment.required) throw error;
       yield [this.#delivered(this.#goneItem(segment, "the rest of the log"), after(segment))];

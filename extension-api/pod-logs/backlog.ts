@@ -85,6 +85,11 @@ export class Backlog {
     return chunk;
   }
 
+  /** Whether there is something that the reader has not taken. */
+  hasMoreFor({ next }: Reader): boolean {
+    return next < this.#first + this.#chunks.length;
+  }
+
   /** Whether a reader waits for what is to come. */
   get hasReaderAtEnd(): boolean {
     const end = this.#first + this.#chunks.length;

@@ -30,7 +30,7 @@ export interface LiveDeps {
 export interface LiveReader {
   /** The next records, if there are some; "lost" when the reader is too slow. */
   take(): Chunk | "lost" | undefined;
-  /** Whether nothing will come any more because the Pod is gone; "broken": some may be missing. */
+  /** Whether nothing is left and nothing will come, because the Pod is gone; "broken": some may be missing. */
   ended(): "no" | "whole" | "broken";
   leave(): void;
 }
@@ -104,7 +104,10 @@ export class LiveLog {
         if (chunk === undefined || chunk === "lost" || after.passed) return chunk;
         return chunkOf(after.take(chunk.lines), chunk);
       },
-      ended: () => (backlog === this.#backlog ? this.#ended : "broken"),
+      ended: () => {
+        if (backlog.hasMoreFor(reader)) return "no";
+        return backlog === this.#backlog ? this.#ended : "broken";
+      },
       leave,
     };
   }

@@ -112,9 +112,9 @@ export class PodLog implements AgentLog {
     return this.#options.live?.onGrowth(fn) ?? (() => {});
   }
 
-  /** The way from the agent over container runtime, node and API server has no end that could be seen. */
+  /** The way from the agent over container runtime, node and API server has no end that could be seen, but that of the Pod. */
   async settle(): Promise<boolean> {
-    return false;
+    return this.#joined?.reader.ended() === "whole";
   }
 
   async close(): Promise<void> {

@@ -32,7 +32,7 @@ export class ExtensionServer {
   readonly #serving = makeCertificate("localhost");
   #server: ApiServer | undefined;
 
-  async start(world: LogWorld, config = requestHeaders): Promise<void> {
+  async start(world: Pick<LogWorld, "service">, config = requestHeaders): Promise<void> {
     const { service } = world;
     this.#server = await serveApi({
       port: 0,
