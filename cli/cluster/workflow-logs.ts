@@ -2,6 +2,7 @@ import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import { workflowRuns } from "#api/resources.ts";
 import { hasEnded } from "#api/workflow-phases.ts";
 import type { LogItem, RunLogOptions } from "#extension-api/client/logs.ts";
+import { DeletedError, watchObject } from "#kube/watch-object.ts";
 import { type Paint, paint } from "#workflows/text.ts";
 import { CliError } from "../errors.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
@@ -12,7 +13,6 @@ import { orderOf } from "./follow-workflow.ts";
 import { readLog } from "./run-logs.ts";
 import type { Session } from "./session.ts";
 import { tell } from "./several.ts";
-import { DeletedError, watchObject } from "./watch-object.ts";
 
 /** One step that has begun. */
 interface Step {
