@@ -11,7 +11,10 @@ import { restoreRun, runMachine, runStatus } from "#machines/run.ts";
 import type { Outcome, Task } from "./engine.ts";
 import { observe } from "./observe.ts";
 
-/** Between two reads of a Run whose write got no answer, in milliseconds. */
+/** Before a write that got no answer is sent again, in milliseconds: twice as long each time, up to the limit. */
+const againMs = { first: 1000, most: 16_000 } as const;
+
+/** Between two reads of such a Run that fail, in milliseconds. */
 const readAgainMs = 1000;
 
 export interface WriterDeps {
@@ -30,8 +33,8 @@ export interface WriterDeps {
  * resourceVersion that was read. A conflict means that the decision was made for a Run that is no more.
  */
 export async function write(task: Task, deps: WriterDeps): Promise<Outcome> {
-  const { client, clock, informer, logger } = deps;
-  const { key, uid, namespace, name } = task.run;
+  const { clock, informer, logger } = deps;
+  const { key, uid } = task.run;
   const run = informer.get(key);
   if (run?.metadata.uid !== uid) return { kind: "superseded" };
   const version = run.metadata.resourceVersion;
@@ -39,22 +42,45 @@ export async function write(task: Task, deps: WriterDeps): Promise<Outcome> {
     const status = nextStatus(run, task, clock.now());
     // With its version: the same decision about the same Run would be refused again, without end.
     if (status === undefined) return { kind: "superseded", version };
-    const next = withStatus(run, status).status;
-    const patch = { metadata: { uid, resourceVersion: version }, status: diffMergePatch(run.status ?? {}, next) };
-    const written = await client.of(runs).patch({ namespace, name }, patch, { subresource: "status" });
-    informer.noteWrite(written, version);
-    return { kind: "written" };
+    return await send(run, withStatus(run, status).status, task, deps);
   } catch (error) {
-    if (isConflict(error) || isNotFound(error)) return { kind: "superseded", version };
-    const fields = { run: key, intent: task.intent.kind, error };
-    if (!(error instanceof StatusError || error instanceof TransportError)) {
-      logger.error("the status of a Run could not be computed", fields);
-      return { kind: "failed" };
+    logger.error("the status of a Run could not be computed", { run: key, intent: task.intent.kind, error });
+    return { kind: "failed" };
+  }
+}
+
+/**
+ * Sends the status until it is known what became of it. A write that got no answer may still be on its way: as long as
+ * the Run has not changed the same write is sent again, so that one of the two is answered and the other one conflicts.
+ * To give up in between would give away a place that the late write then takes all the same.
+ */
+async function send(run: Run, status: RunStatus, task: Task, deps: WriterDeps): Promise<Outcome> {
+  const { client, clock, informer, logger, signal } = deps;
+  const { key, uid, namespace, name } = task.run;
+  const version = run.metadata.resourceVersion;
+  const patch = { metadata: { uid, resourceVersion: version }, status: diffMergePatch(run.status ?? {}, status) };
+  let repeats = 0;
+  for (let unanswered = false; ; ) {
+    try {
+      const written = await client.of(runs).patch({ namespace, name }, patch, { subresource: "status" });
+      informer.noteWrite(written, version);
+      return { kind: "written" };
+    } catch (error) {
+      if (!(error instanceof StatusError || error instanceof TransportError)) throw error;
+      const superseded = isConflict(error) || isNotFound(error);
+      if (superseded && !unanswered) return { kind: "superseded", version };
+      logger.warn("the status of a Run could not be written", { run: key, intent: task.intent.kind, error });
+      const trouble = error instanceof TransportError || error.code >= 500 || error.code === 429;
+      if (trouble) deps.onTrouble(error);
+      unanswered ||= error instanceof TransportError;
+      const refused = error instanceof StatusError && error.code < 500 && !superseded;
+      if (refused && !(unanswered && trouble)) return { kind: "failed" };
+      const outcome = await findOut(run, task, deps);
+      if (outcome !== "unchanged") return outcome;
+      if (!unanswered) return { kind: "failed" };
+      await sleep(clock, Math.min(againMs.most, againMs.first * 2 ** repeats++), signal);
+      if (signal.aborted) return { kind: "failed" };
     }
-    logger.warn("the status of a Run could not be written", fields);
-    const unclear = error instanceof TransportError || error.code >= 500;
-    if (unclear || error.code === 429) deps.onTrouble(error);
-    return unclear ? findOut(run, task, deps) : { kind: "failed" };
   }
 }
 
@@ -69,7 +95,7 @@ function nextStatus(run: Run, { intent }: Task, now: number): RunStatus | undefi
 }
 
 /** Nobody knows whether the write took effect: only the object itself can tell, so it is read until it does. */
-async function findOut(before: Run, task: Task, deps: WriterDeps): Promise<Outcome> {
+async function findOut(before: Run, task: Task, deps: WriterDeps): Promise<Outcome | "unchanged"> {
   const { client, clock, signal, logger } = deps;
   const { key, uid, namespace, name } = task.run;
   const version = before.metadata.resourceVersion;
@@ -77,7 +103,7 @@ async function findOut(before: Run, task: Task, deps: WriterDeps): Promise<Outco
     try {
       const live = await client.of(runs).get({ namespace, name }, signal);
       if (live.metadata.uid !== uid) return { kind: "superseded", version };
-      if (live.metadata.resourceVersion === version) return { kind: "failed" };
+      if (live.metadata.resourceVersion === version) return "unchanged";
       return isOurs(before, live, task) ? { kind: "unseen", version } : { kind: "superseded", version };
     } catch (error) {
       if (isNotFound(error)) return { kind: "superseded", version };

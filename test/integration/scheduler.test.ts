@@ -298,6 +298,21 @@ test.each(["conflict", "internal", "lost", "timeoutAfterCommit"] as const)(
   },
 );
 
+test("an assignment that reaches the API server long after it was given up gives nobody a place twice", async () => {
+  await world.pool(1, 1);
+  await world.start();
+  const late = [{ kind: "delay", ms: 31_000 }] as const;
+  let sent = 0;
+  world.server.faults.onRequest = ({ verb, subresource }: FaultRequest) =>
+    verb === "patch" && subresource === "status" ? late[sent++] : undefined;
+  await world.run("a");
+  await world.run("b", { priority: 1 });
+  await world.elapse(33_000);
+  const phases = [(await world.status("a")).phase, (await world.status("b")).phase].sort();
+  expect(phases).toEqual(["Pending", "Scheduled"]);
+  expect(world.scheduler?.metrics()).toMatchObject({ active: 1, inFlight: 0 });
+});
+
 test("nothing is decided before all caches are filled", async () => {
   await world.pool(1);
   await world.run("a");
