@@ -1,0 +1,189 @@
+/** WorkflowActions on a real API server: by plain kubectl, with the rights of people, and the policies on single verbs. */
+import { beforeAll, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import type { KubeObject, ObjectMeta } from "#api/meta.ts";
+import { workflowActions, workflowRuns } from "#api/resources.ts";
+import { isForbidden } from "#kube/transport.ts";
+import { bashRuntime, clientAs, installPlatform, platformValues, readyRuntime } from "./platform.ts";
+import { adminClient, apply, helm, kubectl, testNamespace, until } from "./support.ts";
+
+beforeAll(() => installPlatform());
+
+const sleeping = { a: { "runs-on": "bash", steps: [{ name: "sleep", run: "sleep 300" }] } };
+const asks = (name: string, action: string) => ({
+  metadata: { generateName: "ask-" } as unknown as ObjectMeta,
+  spec: { workflowRef: { name }, action },
+});
+
+test("kubectl create and kubectl wait: a Resume with nothing suspended is answered at once, a Stop ends the run", async () => {
+  const admin = adminClient();
+  await using namespace = await testNamespace("actions");
+  await readyRuntime(admin, bashRuntime(namespace.name));
+  await admin
+    .of(workflowRuns)
+    .create({ metadata: { name: "ci", namespace: namespace.name }, spec: { jobs: sleeping } });
+  await until(
+    admin,
+    workflowRuns,
+    { name: "ci", namespace: namespace.name },
+    ({ status }) => status?.phase === "Running",
+  );
+  const answer = async (action: string) => {
+    const manifest = { apiVersion: "kruntimes.io/v1alpha1", kind: "WorkflowAction", ...asks("ci", action) };
+    const made = await kubectl(["create", "-n", namespace.name, "-o", "name", "-f", "-"], {
+      input: JSON.stringify(manifest),
+    });
+    const begun = performance.now();
+    await kubectl(["wait", "-n", namespace.name, "--for=condition=Finished", "--timeout=20s", made.trim()]);
+    const took = performance.now() - begun;
+    const said = await kubectl([
+      "get",
+      "-n",
+      namespace.name,
+      made.trim(),
+      "-o",
+      "jsonpath={.status.phase} {.status.reason}",
+    ]);
+    return { said, took };
+  };
+  const resumed = await answer("Resume");
+  expect(resumed.said).toBe("Failed NothingToResume");
+  expect(resumed.took).toBeLessThan(3000);
+  expect((await answer("Stop")).said).toBe("Succeeded ActionApplied");
+  const ended = await until(
+    admin,
+    workflowRuns,
+    { name: "ci", namespace: namespace.name },
+    ({ status }) => status?.phase === "Failed",
+  );
+  expect(ended.status?.reason).toBe("Stopped");
+  expect((await answer("Retry")).said).toBe("Succeeded ActionApplied");
+  const again = await until(
+    admin,
+    workflowRuns,
+    { name: "ci", namespace: namespace.name },
+    ({ status }) => status?.attempt === 2,
+  );
+  expect(again.status?.phase).toBe("Running");
+  expect((await answer("Terminate")).said).toBe("Succeeded ActionApplied");
+});
+
+test("who may only create actions can stop a run, and cannot change it; a policy forbids one action to a group", async () => {
+  const admin = adminClient();
+  await using namespace = await testNamespace("operators");
+  const policy = `deny-terminate-${namespace.name}`;
+  const selector = { matchLabels: { "kubernetes.io/metadata.name": namespace.name } };
+  const rules = [{ apiGroups: ["kruntimes.io"], resources: ["workflowactions"], verbs: ["create"] }];
+  const objects = [
+    {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "Role",
+      metadata: { name: "operator", namespace: namespace.name },
+      rules,
+    },
+    {
+      apiVersion: "admissionregistration.k8s.io/v1",
+      kind: "ValidatingAdmissionPolicy",
+      metadata: { name: policy },
+      spec: {
+        matchConstraints: {
+          resourceRules: [
+            {
+              apiGroups: ["kruntimes.io"],
+              apiVersions: ["v1alpha1"],
+              operations: ["CREATE"],
+              resources: ["workflowactions"],
+            },
+          ],
+        },
+        validations: [
+          {
+            expression: "object.spec.action != 'Terminate' || !('developers' in request.userInfo.groups)",
+            message: "developers may not terminate workflows",
+          },
+        ],
+      },
+    },
+    {
+      apiVersion: "admissionregistration.k8s.io/v1",
+      kind: "ValidatingAdmissionPolicyBinding",
+      metadata: { name: policy },
+      spec: { policyName: policy, validationActions: ["Deny"], matchResources: { namespaceSelector: selector } },
+    },
+  ];
+  await apply(objects as unknown as KubeObject[]);
+  try {
+    await kubectl(["create", "rolebinding", "operator", "-n", namespace.name, "--role=operator", "--group=developers"]);
+    await admin
+      .of(workflowRuns)
+      .create({ metadata: { name: "ci", namespace: namespace.name }, spec: { jobs: sleeping, suspend: true } });
+    const developer = clientAs({ user: "dev", groups: ["developers", "system:authenticated"] });
+    const create = (action: string) =>
+      developer
+        .of(workflowActions)
+        .create({ ...asks("ci", action), metadata: { ...asks("ci", action).metadata, namespace: namespace.name } });
+    await expect
+      .poll(() => create("Terminate").catch((error: unknown) => String(error)), { timeout: 15_000 })
+      .toContain("developers may not terminate workflows");
+    const patched = await developer
+      .of(workflowRuns)
+      .patch({ name: "ci", namespace: namespace.name }, { spec: { suspend: false } })
+      .catch((error: unknown) => error);
+    expect(isForbidden(patched)).toBe(true);
+    await create("Stop");
+    await until(
+      admin,
+      workflowRuns,
+      { name: "ci", namespace: namespace.name },
+      ({ status }) => status?.reason === "Stopped",
+    );
+  } finally {
+    await kubectl(["delete", "validatingadmissionpolicy,validatingadmissionpolicybinding", policy]);
+  }
+});
+
+test("the policy of the chart asks for the verb of the action on the WorkflowRun", async () => {
+  await using namespace = await testNamespace("verbs");
+  const values = { ...(await platformValues()), policies: { enabled: true, workflowActionVerbs: true } };
+  const rendered = await helm(
+    ["template", "verbs", "charts/kruntimes", "--show-only", "templates/action-verbs.yaml", "--values", "-"],
+    { input: JSON.stringify(values) },
+  );
+  const selector = { matchLabels: { "kubernetes.io/metadata.name": namespace.name } };
+  const objects = parseAllDocuments(rendered).map((document) => document.toJS() as KubeObject & { spec: object });
+  await apply(
+    objects.map((object) =>
+      object.metadata.labels !== undefined && "policyName" in object.spec
+        ? { ...object, spec: { ...object.spec, matchResources: { namespaceSelector: selector } } }
+        : object,
+    ),
+  );
+  const name = objects[0]?.metadata.name ?? "";
+  try {
+    const rules = [
+      { apiGroups: ["kruntimes.io"], resources: ["workflowactions"], verbs: ["create"] },
+      { apiGroups: ["kruntimes.io"], resources: ["workflowruns"], resourceNames: ["ci"], verbs: ["stop"] },
+    ];
+    await apply([
+      {
+        apiVersion: "rbac.authorization.k8s.io/v1",
+        kind: "Role",
+        metadata: { name: "stopper", namespace: namespace.name },
+        rules,
+      },
+    ] as unknown as KubeObject[]);
+    await kubectl(["create", "rolebinding", "stopper", "-n", namespace.name, "--role=stopper", "--user=stopper"]);
+    const stopper = clientAs({ user: "stopper", groups: ["system:authenticated"] });
+    const create = (target: string, action: string) =>
+      stopper
+        .of(workflowActions)
+        .create({ ...asks(target, action), metadata: { ...asks(target, action).metadata, namespace: namespace.name } });
+    await expect
+      .poll(() => create("ci", "Terminate").catch((error: unknown) => String(error)), { timeout: 15_000 })
+      .toContain("stopper may not terminate WorkflowRun ci");
+    await expect(create("other", "Stop")).rejects.toMatchObject({ code: 403 });
+    expect((await create("ci", "Stop")).spec.action).toBe("Stop");
+  } finally {
+    await kubectl(["delete", "validatingadmissionpolicy,validatingadmissionpolicybinding", name]);
+  }
+});
