@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { runCommand } from "../main.ts";
 import { fakeEnvironment, fakeFiles } from "../testing/fake-environment.ts";
@@ -145,6 +146,25 @@ test("everything that is wrong in several files is told at once, in the order of
     'b.yaml:14:15: Workflow ci: spec.jobs.build.needs[0]: job "build" needs itself. Take it out of the list.',
     'b.yaml:14:22: Workflow ci: spec.jobs.build.needs[1]: there is no job "other". Other jobs: none.',
   ]);
+});
+
+test("what stands twice is told once", async () => {
+  const { out } = await lint({ "ci.yaml": joined(runtime, workflow, workflow) });
+  expect(out.split("\n").filter((line) => /^\S/.test(line))).toEqual([
+    "ci.yaml:19:12: Workflow ci was defined before, at ci.yaml:9. Rename or remove one of them.",
+  ]);
+});
+
+const examples = new URL("../../examples/", import.meta.url);
+const directories = readdirSync(examples, { withFileTypes: true }).filter(
+  // Roles are for real clusters.
+  (entry) => entry.isDirectory() && entry.name !== "workspace-permissions",
+);
+
+test.each(directories.map(({ name }) => name))("the example %s is in order", async (name) => {
+  const files = readdirSync(new URL(name, examples)).filter((file) => file.endsWith(".yaml"));
+  const texts = files.map((file) => [file, readFileSync(new URL(`${name}/${file}`, examples), "utf8")]);
+  expect(await lint(Object.fromEntries(texts))).toMatchObject({ code: 0, out: "" });
 });
 
 test("another format is refused", async () => {

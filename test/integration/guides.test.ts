@@ -89,6 +89,13 @@ const examples: Record<string, readonly RegExp[]> = {
   ],
   outputs: [/^announce\/say \| Released v1\.4\.2$/m, /tag = v1\.4\.2$/m],
   "fan-out": [/^report\/say \| The sums are 20 and 25$/m, /^✔ fan-out-\w+ {2}Succeeded .* 3\/3 jobs$/m],
+  release: [
+    /^test\.2\/check \| size 2, fast, on stable$/m,
+    /^build\/approve Suspended WaitsForResume: Release 1\.4\.2\?$/m,
+    /^report\/say \| build success, sum \d+$/m,
+    /^report\/say \| published at nowhere$/m,
+    /^✔ release-\w+ {2}Succeeded .* 6\/6 jobs$/m,
+  ],
   "workspace-volume": [/^use \| fetched once$/m, /^✔ fill {2}Succeeded/m, /^✔ use {2}Succeeded/m],
   "workspace-shared": [/^reader \| written by writer$/m, /^✔ writer {2}Succeeded/m, /^✔ reader {2}Succeeded/m],
   "data-sharing": [/^deploy\/verify-artifact \| artifact verified$/m, /dist\.tgz {2}\d+ B {2}sha256:[0-9a-f]{64}$/m],
