@@ -25,7 +25,6 @@ const packages: Readonly<Record<string, readonly string[]>> = {
 
 /** Files whose business is to touch the world; a trailing `/` names a folder. Everything else takes a port. */
 export const adapters: readonly string[] = [
-  "kube/system.ts",
   "kube/system-clock.ts",
   "kube/system-random.ts",
   "kube/virtual-clock.ts",
