@@ -5,6 +5,8 @@
 import type { AnyMachineSnapshot, AnyStateMachine } from "xstate";
 import { attemptMachine, newAttempt } from "./attempt.ts";
 import { jobMachine, jobStatus, restoreJob } from "./job.ts";
+import { jobMatrixMachine, jobMatrixStatus, restoreJobMatrix } from "./job-matrix.ts";
+import { jobWorkflowMachine, jobWorkflowStatus, restoreJobWorkflow } from "./job-workflow.ts";
 import {
   persistentWorkspaceMachine,
   persistentWorkspaceStatus,
@@ -12,6 +14,7 @@ import {
 } from "./persistent-workspace.ts";
 import { restoreRun, runMachine, runStatus } from "./run.ts";
 import { newStep, restoreStep, stepMachine, stepStatus } from "./step.ts";
+import { restoreStepAction, stepActionMachine, stepActionStatus } from "./step-action.ts";
 import { restoreStepGate, stepGateMachine, stepGateStatus } from "./step-gate.ts";
 import { restoreWorkflowAction, workflowActionMachine, workflowActionStatus } from "./workflow-action.ts";
 import { restoreWorkflowRun, workflowRunMachine, workflowRunStatus } from "./workflow-run.ts";
@@ -65,6 +68,29 @@ export const lifecycles: readonly Lifecycle[] = [
     machine: jobMachine,
     initial: () => restoreJob(undefined),
     persistence: { kind: "WorkflowRun", path: "jobs.*", restore: restoreJob, toStatus: jobStatus },
+  },
+  {
+    name: "job-matrix",
+    machine: jobMatrixMachine,
+    initial: () => restoreJobMatrix(undefined),
+    persistence: { kind: "WorkflowRun", path: "jobs.*", restore: restoreJobMatrix, toStatus: jobMatrixStatus },
+  },
+  {
+    name: "job-workflow",
+    machine: jobWorkflowMachine,
+    initial: () => restoreJobWorkflow(undefined),
+    persistence: { kind: "WorkflowRun", path: "jobs.*", restore: restoreJobWorkflow, toStatus: jobWorkflowStatus },
+  },
+  {
+    name: "step-action",
+    machine: stepActionMachine,
+    initial: () => restoreStepAction(newStep("step")),
+    persistence: {
+      kind: "WorkflowRun",
+      path: "jobs.*.steps[]",
+      restore: restoreStepAction,
+      toStatus: stepActionStatus,
+    },
   },
   {
     name: "step",

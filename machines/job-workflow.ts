@@ -24,6 +24,8 @@ export type JobWorkflowEvent =
   | { type: "CHILD_SUCCEEDED"; outputs?: Record<string, string>; now: number }
   /** `continued`: by its `continue-on-error` that is no failure of the run. */
   | { type: "CHILD_FAILED"; reason: InstanceFailedReason; message: string; continued?: boolean; now: number }
+  /** The child has ended after it was not needed any more. */
+  | { type: "CHILD_ENDED"; now: number }
   /** There is no such WorkflowRun: a live read has confirmed it. */
   | { type: "CHILD_MISSING"; now: number }
   /** An object of another owner has that name; `workflowRunName` is the next one to try. */
@@ -219,16 +221,10 @@ export const jobWorkflowMachine = setup({
     Stopping: {
       description: "The workflow must end, and its child has not ended yet.",
       on: {
-        CHILD_SUCCEEDED: {
-          target: "Succeeded",
-          actions: assign(({ context, event }) => ({ status: moves.succeed(context.status, event) })),
-          description: "The child succeeded before it could be ended.",
-          meta: { writer: "controller" },
-        },
-        CHILD_FAILED: {
+        CHILD_ENDED: {
           target: "Cancelled",
           actions: assign(({ context, event }) => ({ status: moves.stopped(context.status, { now: event.now }) })),
-          description: "The child has ended.",
+          description: "The child has ended, however it did.",
           meta: { writer: "controller", reason: moves.jobCancelReasons },
         },
         CHILD_MISSING: {

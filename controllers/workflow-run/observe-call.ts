@@ -1,5 +1,6 @@
 import type { JobStatus, WorkflowRun } from "#api/kinds/workflow-run.ts";
 import { timestamp } from "#api/time.ts";
+import { hasEnded } from "#api/workflow-phases.ts";
 import { instanceFailedReasons } from "#machines/job-matrix.ts";
 import type { JobWorkflowEvent } from "#machines/job-workflow.ts";
 import { firstLine } from "#machines/lib/text.ts";
@@ -127,10 +128,10 @@ function observeEnd(
 ): JobWorkflowEvent | undefined {
   const { now } = context;
   const { phase, reason, message, outputs } = child.status ?? { phase: "Pending" };
+  if (job.phase === "Stopping") return hasEnded(phase) ? { type: "CHILD_ENDED", now } : undefined;
   const failed = (why: string): JobWorkflowEvent => {
     const known = instanceFailedReasons.find((each) => each === reason) ?? "JobFailed";
-    const isFinal = ending !== undefined || job.phase === "Stopping";
-    const again = isFinal ? undefined : nextAttempt(context, job, { reason: known, message: why });
+    const again = ending !== undefined ? undefined : nextAttempt(context, job, { reason: known, message: why });
     return again ?? { type: "CHILD_FAILED", reason: known, message: why, ...passedOver(context), now };
   };
   switch (phase) {

@@ -11,12 +11,16 @@ import { runOracle } from "./oracles/run.ts";
 import { stepGateOracle } from "./oracles/step-gate.ts";
 import { jobOracle, stepOracle, workflowRunOracle } from "./oracles/workflow.ts";
 import { workflowActionOracle } from "./oracles/workflow-action.ts";
+import { jobMatrixOracle, jobWorkflowOracle, stepActionOracle } from "./oracles/workflow-groups.ts";
 import { attemptWalk } from "./samples/attempt.ts";
 import { jobWalk } from "./samples/job.ts";
+import { jobMatrixWalk } from "./samples/job-matrix.ts";
+import { jobWorkflowWalk } from "./samples/job-workflow.ts";
 import { persistentWorkspaceWalk } from "./samples/persistent-workspace.ts";
 import { runWalk } from "./samples/run.ts";
 import type { Walk } from "./samples/samples.ts";
 import { stepWalk } from "./samples/step.ts";
+import { stepActionWalk } from "./samples/step-action.ts";
 import { stepGateWalk } from "./samples/step-gate.ts";
 import { workflowActionWalk } from "./samples/workflow-action.ts";
 import { workflowRunWalk } from "./samples/workflow-run.ts";
@@ -127,6 +131,48 @@ const models: Readonly<Record<string, Model>> = {
       simplePaths: 14,
       arrangedPaths: 122,
       arrangedRefusals: 1,
+    },
+  },
+  "job-matrix": {
+    walk: jobMatrixWalk,
+    oracle: jobMatrixOracle,
+    schema: JobStatus,
+    minimums: {
+      states: 6,
+      transitions: 6,
+      refusals: 0,
+      coveringPaths: 40,
+      simplePaths: 5,
+      arrangedPaths: 6,
+      arrangedRefusals: 0,
+    },
+  },
+  "job-workflow": {
+    walk: jobWorkflowWalk,
+    oracle: jobWorkflowOracle,
+    schema: JobStatus,
+    minimums: {
+      states: 8,
+      transitions: 18,
+      refusals: 1,
+      coveringPaths: 100,
+      simplePaths: 5,
+      arrangedPaths: 15,
+      arrangedRefusals: 0,
+    },
+  },
+  "step-action": {
+    walk: stepActionWalk,
+    oracle: stepActionOracle,
+    schema: StepStatus,
+    minimums: {
+      states: 7,
+      transitions: 14,
+      refusals: 7,
+      coveringPaths: 100,
+      simplePaths: 5,
+      arrangedPaths: 12,
+      arrangedRefusals: 0,
     },
   },
   "step-gate": {

@@ -1,9 +1,12 @@
 import type { AnyArrangements } from "./arranged.ts";
 import { attemptArrangements } from "./attempt.ts";
 import { jobArrangements } from "./job.ts";
+import { jobMatrixArrangements } from "./job-matrix.ts";
+import { jobWorkflowArrangements } from "./job-workflow.ts";
 import { persistentWorkspaceArrangements } from "./persistent-workspace.ts";
 import { runArrangements } from "./run.ts";
 import { stepArrangements } from "./step.ts";
+import { stepActionArrangements } from "./step-action.ts";
 import { stepGateArrangements } from "./step-gate.ts";
 import { workflowActionArrangements } from "./workflow-action.ts";
 import { workflowRunArrangements } from "./workflow-run.ts";
@@ -14,6 +17,9 @@ const arrangements: Readonly<Record<string, AnyArrangements>> = {
   "persistent-workspace": persistentWorkspaceArrangements,
   "workflow-run": workflowRunArrangements,
   job: jobArrangements,
+  "job-matrix": jobMatrixArrangements,
+  "job-workflow": jobWorkflowArrangements,
+  "step-action": stepActionArrangements,
   step: stepArrangements,
   "step-gate": stepGateArrangements,
   "workflow-action": workflowActionArrangements,

@@ -2,11 +2,11 @@ import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
 import type { JobSpec } from "#api/kinds/job.ts";
 import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
 import type { Run, RunStatus } from "#api/kinds/run.ts";
-import type { WorkflowSpec } from "#api/kinds/workflow.ts";
+import type { ActionSpec, WorkflowSpec } from "#api/kinds/workflow.ts";
 import type { WorkflowActionSpec } from "#api/kinds/workflow-action.ts";
 import type { JobStatus, StepStatus, WorkflowRun, WorkflowRunSpec } from "#api/kinds/workflow-run.ts";
 import type { KubeObject } from "#api/meta.ts";
-import { persistentWorkspaces, runs, workflowActions, workflowRuns } from "#api/resources.ts";
+import { actions, persistentWorkspaces, runs, workflowActions, workflowRuns, workflows } from "#api/resources.ts";
 import { timestamp } from "#api/time.ts";
 import { createWorkflowRunController } from "#controllers/workflow-run/index.ts";
 import type { ResourceType } from "#kube/resource.ts";
@@ -23,9 +23,12 @@ export interface WorkflowSurroundings {
   /** Default true. */
   readonly hasRuntime?: boolean;
   /** Kind of the children that the API server will not have. */
-  readonly refuses?: "Run" | "PersistentWorkspace";
+  readonly refuses?: "Run" | "PersistentWorkspace" | "WorkflowRun";
   /** With every job that ends, at the same moment, comes an action that is refused. */
   readonly comesWithAction?: true;
+  /** Templates that are there from the beginning, by name. */
+  readonly workflows?: Readonly<Record<string, WorkflowSpec>>;
+  readonly actions?: Readonly<Record<string, ActionSpec>>;
   /** Of the Workflow that is referred to. */
   readonly outputs?: WorkflowSpec["outputs"];
   /** Requests that are lost on their way; by default none. */
@@ -37,6 +40,12 @@ export const step = (name: string, run = "true") => ({ name, run });
 
 export function job(steps: readonly NonNullable<JobSpec["steps"]>[number][], more: Partial<JobSpec> = {}): JobSpec {
   return { "runs-on": "bash", steps: [...steps], ...more };
+}
+
+function stepIn({ steps }: JobStatus, path: string): StepStatus | undefined {
+  const [name, inner] = path.split("/");
+  const found = steps?.find((each) => each.name === name);
+  return inner === undefined ? found : found?.steps?.find((each) => each.name === inner);
 }
 
 /**
@@ -77,6 +86,13 @@ export class WorkflowStage implements Stage {
         artifactStore: { driver: "Filesystem", filesystem: { volumeClaimName: "store" } },
       });
     }
+    const { workflows: flows = {}, actions: steps = {} } = this.surroundings;
+    for (const [name, spec] of Object.entries(flows)) {
+      await this.plane.create(workflows, { metadata: { name, namespace }, spec });
+    }
+    for (const [name, spec] of Object.entries(steps)) {
+      await this.plane.create(actions, { metadata: { name, namespace }, spec });
+    }
     await this.plane.start((deps, informers) => [
       createWorkflowRunController(deps, informers, { workspaceTtlSeconds: 3600 }),
     ]);
@@ -102,8 +118,9 @@ export class WorkflowStage implements Stage {
     return (await this.subject()).status?.jobs?.[id] ?? { phase: "Waiting" };
   }
 
+  /** @param name of a step of the job, or `step/inner` of the Action that it uses */
   async step(id: string, name: string): Promise<StepStatus> {
-    const found = (await this.job(id)).steps?.find((each) => each.name === name);
+    const found = stepIn(await this.job(id), name);
     if (found === undefined) throw new Error(`job ${id} has no step ${name}`);
     return found;
   }
@@ -115,7 +132,7 @@ export class WorkflowStage implements Stage {
   /** Waits until the child Run of a step exists. */
   async hasChild(id: string, name: string): Promise<void> {
     await this.until(async () => {
-      const found = (await this.job(id)).steps?.find((each) => each.name === name)?.runName;
+      const found = stepIn(await this.job(id), name)?.runName;
       const run = found === undefined ? undefined : await this.plane.find(runs, found);
       return run?.metadata.ownerReferences !== undefined; // not somebody else's
     });
@@ -203,12 +220,15 @@ export class WorkflowStage implements Stage {
   }
 
   /** Somebody else's object takes the name of a child, before the controller learns that the child is gone. */
-  async usurp<T extends KubeObject>(resource: ResourceType<T>, name: string): Promise<void> {
+  async usurp<T extends KubeObject>(
+    resource: ResourceType<T>,
+    name: string,
+    spec: object = { runtime: "bash", source: { inline: "true" } },
+  ): Promise<void> {
     const { faults } = this.plane.api;
     faults.onWatchEvent = () => ({ delayMs: 100 });
     const client = this.plane.client.of(resource);
     await this.#removeChild(resource, name);
-    const spec = { runtime: "bash", source: { inline: "true" } };
     await client.create({ metadata: { name, namespace }, spec } as unknown as T);
     faults.onWatchEvent = undefined;
   }
