@@ -10,7 +10,7 @@ import { earlyRemovals, newestRelease, noteOf, schemaPhases, staleNote } from ".
 const note = noteOf("1.0.0", lifecycles);
 
 test("the note has the charts that are the status of a kind, with their writers", () => {
-  expect(Object.keys(note.charts).sort()).toEqual(["persistent-workspace", "run", "workflow-run"]);
+  expect(Object.keys(note.charts).sort()).toEqual(["persistent-workspace", "run", "workflow-action", "workflow-run"]);
   expect(note.charts.run?.table.moves.Scheduled).toContain("Running");
   expect(Object.keys(note.charts.run?.writers ?? {}).sort()).toEqual(["agent", "controller", "scheduler"]);
 });

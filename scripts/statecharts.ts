@@ -82,13 +82,19 @@ function reasonTable({ transitions }: ChartModel): string {
 }
 
 /** Charts whose behaviour tables and oracles stand together with those of their relatives. */
-const families: Readonly<Record<string, string>> = { "workflow-run": "workflow", job: "workflow", step: "workflow" };
+const families: Readonly<Record<string, string>> = {
+  ...{ "workflow-run": "workflow", job: "workflow", step: "workflow" },
+  ...{ "job-matrix": "workflow-groups", "job-workflow": "workflow-groups", "step-action": "workflow-groups" },
+};
+
+/** Charts that are so small that their generated paths say everything. */
+const withoutTable: ReadonlySet<string> = new Set(["step-gate", "workflow-action"]);
 
 /** Where a chart is tested, from the root of the repository. */
 export function testsOf({ name, persistence }: Lifecycle): readonly (readonly [path: string, what: string])[] {
   const family = families[name] ?? name;
   return [
-    [`machines/${family}.test.ts`, "what it does, case by case"],
+    ...(withoutTable.has(name) ? [] : ([[`machines/${family}.test.ts`, "what it does, case by case"]] as const)),
     [`test/model/samples/${name}.ts`, "the events that its paths are made of"],
     [`test/model/oracles/${family}.ts`, "what must hold after every move, written down without looking at the chart"],
     ["test/model/paths.test.ts", "its paths, on the pure machine and through the status"],
