@@ -57,7 +57,7 @@ export function advanceJobs(
     seen,
     plan,
     ending,
-    isSuspended: status.phase === "Suspended",
+    isSuspended: status.phase === "Suspended" || seen.isHeld === true,
     now,
     jobs: { ...before },
     budget: new Budget(seen.run.status),

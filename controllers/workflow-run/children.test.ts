@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
 import type { Run } from "#api/kinds/run.ts";
-import { persistentWorkspaces, runs, runtimes, workflowRuns } from "#api/resources.ts";
+import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
+import { persistentWorkspaces, runs, runtimes, workflowRuns, workflows } from "#api/resources.ts";
 import type { FaultRequest } from "#local/apiserver/index.ts";
 import { ControlPlane } from "#test/integration/support/control-plane.ts";
 import { childWorkspaceName } from "#workflows/child-workspace.ts";
@@ -104,4 +105,52 @@ test("a child that the API server cannot create holds up neither the jobs beside
   await plane.until(async () => (await plane.client.of(runs).list({ namespace })).items.length === ids.length - 1, 500);
   await plane.until(async () => (await plane.find(workflowRuns, "wide"))?.status?.phase === "Stopping");
   expect(plane.clock.now() - begun).toBeLessThan(91_000);
+});
+
+/** A run whose job `call` is a Workflow of one job with two steps; resolves once the first of them has its Run. */
+async function callsWorkflow(): Promise<{
+  innerSteps: () => Promise<(string | undefined)[]>;
+  child: () => Promise<WorkflowRun>;
+}> {
+  const twoSteps = ["one", "two"].map((name) => ({ name, run: "true" }));
+  const inner = { jobs: { inner: { "runs-on": "bash", steps: twoSteps } } };
+  await plane.create(workflows, { metadata: { name: "inner", namespace }, spec: inner });
+  await plane.create(workflowRuns, {
+    metadata: { name: "outer", namespace },
+    spec: { jobs: { call: { uses: "inner" } } },
+  });
+  const name = async () => (await plane.find(workflowRuns, "outer"))?.status?.jobs?.call?.workflowRunName ?? "none";
+  await plane.until(async () => (await plane.find(workflowRuns, await name())) !== undefined);
+  const calledRun = async () => {
+    const found = await plane.find(workflowRuns, await name());
+    if (found === undefined) throw new Error("there is no child");
+    return found;
+  };
+  const innerSteps = async () => (await calledRun()).status?.jobs?.inner?.steps?.map(({ phase }) => phase) ?? [];
+  await plane.until(async () => (await innerSteps())[0] === "Running");
+  return { innerSteps, child: calledRun };
+}
+
+test("in a used Workflow nothing begins while the run above is suspended", async () => {
+  const { innerSteps, child: called } = await callsWorkflow();
+  const hold = (suspend: boolean) =>
+    plane.client.of(workflowRuns).patch({ name: "outer", namespace }, { spec: { suspend } });
+  await hold(true);
+  await plane.until(async () => (await plane.find(workflowRuns, "outer"))?.status?.suspended === true);
+  const runName = (await called()).status?.jobs?.inner?.steps?.[0]?.runName ?? "";
+  await plane.until(async () => (await plane.find(runs, runName)) !== undefined);
+  const run = await plane.client.of(runs).get({ name: runName, namespace });
+  const completionTime = new Date(plane.clock.now()).toISOString();
+  await plane.client.of(runs).update({ ...run, status: { phase: "Succeeded", attempt: 1, completionTime } }, "status");
+  await plane.elapse(5000);
+  expect(await innerSteps()).toEqual(["Succeeded", "Waiting"]);
+  await hold(false);
+  await plane.until(async () => (await innerSteps())[1] === "Running");
+});
+
+test("a used Workflow ends when the run above does, and is asked for nothing before", async () => {
+  const { child: called } = await callsWorkflow();
+  await plane.client.of(workflowRuns).patch({ name: "outer", namespace }, { spec: { shutdown: "Terminate" } });
+  await plane.until(async () => (await called()).status?.phase === "Stopping");
+  expect((await called()).status).toMatchObject({ reason: "Terminated", message: expect.stringContaining("outer") });
 });

@@ -85,10 +85,7 @@ export function createWorkflowRunController(
     wakeOwner(next ?? old);
     if (next !== undefined) {
       controller.enqueue(keyOf(next));
-      // A job that is a WorkflowRun of its own ends when its job is to.
-      for (const child of informers.workflowRuns.byIndex("owner", next.metadata.uid ?? "")) {
-        if (!hasEnded(child.status?.phase)) controller.enqueue(keyOf(child));
-      }
+      wakeChildren(next);
     } else if (old?.metadata.uid !== undefined) forget(old.metadata.uid);
   });
   informers.runs.onChange((old, next) => wakeOwner(next ?? old));
@@ -106,6 +103,22 @@ export function createWorkflowRunController(
       }
     }
   });
+
+  /** A job that is a WorkflowRun of its own ends when its job is to, and nothing begins there while one above is suspended. */
+  function wakeChildren(run: WorkflowRun): void {
+    for (const child of informers.workflowRuns.byIndex("owner", run.metadata.uid ?? "")) {
+      if (hasEnded(child.status?.phase)) continue;
+      controller.enqueue(keyOf(child));
+      wakeChildren(child);
+    }
+  }
+
+  /** Whether a run, or one that it is a job of, is suspended. */
+  function isHeld(run: WorkflowRun): boolean {
+    if (run.status?.suspended === true) return true;
+    const parent = informers.workflowRuns.get(`${run.metadata.namespace}/${ownerOf(run)?.name}`);
+    return parent !== undefined && isHeld(parent);
+  }
 
   function wakeOwner(child: KubeObject | undefined): void {
     const owner = ownerOf(child);
@@ -206,7 +219,7 @@ export function createWorkflowRunController(
       inbox,
       runs: await find(run, ownRuns, namedRuns(run), informers.runs, runClient),
       workspaces: await find(run, ownWorkspaces, namedWorkspaces(run), informers.workspaces, workspaceClient),
-      ...(parent === undefined ? {} : { parent }),
+      ...(parent === undefined ? {} : { parent, isHeld: isHeld(parent) }),
       children: await find(run, ownChildren, namedChildren(run), informers.workflowRuns, workflowRunClient),
       runtimeOf: (name) => informers.runtimes.get(`${run.metadata.namespace}/${name}`),
       refused: memory.refused,

@@ -45,6 +45,8 @@ export interface Seen {
   readonly inbox: Inbox;
   /** The run whose job this one is. */
   readonly parent?: WorkflowRun;
+  /** Whether that one is suspended, or one further up: then nothing begins here either. */
+  readonly isHeld?: boolean;
   /** WorkflowRuns of jobs that use Workflows by name, as for Runs. */
   readonly children: ReadonlyMap<string, Found<WorkflowRun>>;
   runtimeOf(name: string): Runtime | undefined;
