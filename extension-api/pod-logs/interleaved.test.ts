@@ -112,7 +112,7 @@ test("the newest records are found however many lines of others, restarts and mo
         expect((await world.snapshot("a", { cursor })).items.map(({ message }) => message)).toEqual(["next"]);
       },
     ),
-    { numRuns: 60 },
+    { numRuns: 30 },
   );
 }, 60_000);
 
