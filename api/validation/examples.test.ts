@@ -43,7 +43,7 @@ function validatorOf(kind: Kind): ValidateFunction {
 }
 
 test.each(manifests)("%s would be accepted", (_, object) => {
-  expect(object.metadata.name).toMatch(/^[a-z]/);
+  expect(object.metadata.name ?? object.metadata.generateName).toMatch(/^[a-z]/);
   if (object.apiVersion !== apiVersion) return;
   const kind = object.kind ?? "";
   if (!isKind(kind)) throw new Error(`${kind} is no kind of ${apiVersion}`);

@@ -42,6 +42,7 @@ export const argumentKinds: Readonly<Record<string, readonly WordKind[]>> = {
   explain: ["reason"],
   completion: ["shell"],
   "local run": ["file"],
+  "workflow lint": ["file"],
   "local pod kill": ["pod"],
 };
 
