@@ -154,3 +154,24 @@ test("a used Workflow ends when the run above does, and is asked for nothing bef
   await plane.until(async () => (await called()).status?.phase === "Stopping");
   expect((await called()).status).toMatchObject({ reason: "Terminated", message: expect.stringContaining("outer") });
 });
+
+test("owners that go round in a circle are no endless walk", async () => {
+  const create = (name: string) =>
+    plane.create(workflowRuns, {
+      metadata: { name, namespace },
+      spec: { jobs: { a: { "runs-on": "bash", steps: [{ name: "one", run: "true" }] } } },
+    });
+  const [one, two] = [await create("one"), await create("two")];
+  const owned = (child: string, owner: WorkflowRun) => {
+    const { name, uid = "" } = owner.metadata;
+    const reference = { apiVersion: "kruntimes.io/v1alpha1", kind: "WorkflowRun", name, uid, controller: true };
+    return plane.client
+      .of(workflowRuns)
+      .patch({ name: child, namespace }, { metadata: { ownerReferences: [reference] } });
+  };
+  await owned("one", two);
+  await owned("two", one);
+  await plane.elapse(1000);
+  await start();
+  await plane.until(async () => (await child()) !== undefined);
+});

@@ -21,6 +21,7 @@ import { newJob } from "#machines/job.ts";
 import { clip } from "#machines/lib/text.ts";
 import { isChildOf } from "#workflows/child-meta.ts";
 import { childWorkspace } from "#workflows/child-workspace.ts";
+import { maxLevels } from "#workflows/uses.ts";
 import { memberOf } from "#workflows/values.ts";
 import { createActionDesk } from "./actions/desk.ts";
 import { advance, type Effect, stepOf } from "./advance.ts";
@@ -105,19 +106,28 @@ export function createWorkflowRunController(
   });
 
   /** A job that is a WorkflowRun of its own ends when its job is to, and nothing begins there while one above is suspended. */
-  function wakeChildren(run: WorkflowRun): void {
+  function wakeChildren(run: WorkflowRun, level = 1): void {
+    // Owners may be made to go round in a circle by hand.
+    if (level >= maxLevels) return;
     for (const child of informers.workflowRuns.byIndex("owner", run.metadata.uid ?? "")) {
       if (hasEnded(child.status?.phase)) continue;
       controller.enqueue(keyOf(child));
-      wakeChildren(child);
+      wakeChildren(child, level + 1);
     }
   }
 
   /** Whether a run, or one that it is a job of, is suspended. */
-  function isHeld(run: WorkflowRun): boolean {
+  function isHeld(run: WorkflowRun, level = 1): boolean {
     if (run.status?.suspended === true) return true;
-    const parent = informers.workflowRuns.get(`${run.metadata.namespace}/${ownerOf(run)?.name}`);
-    return parent !== undefined && isHeld(parent);
+    const parent = level >= maxLevels ? undefined : parentOf(run);
+    return parent !== undefined && isHeld(parent, level + 1);
+  }
+
+  /** The run whose job this one is; undefined also when it is gone, and the garbage collector will come. */
+  function parentOf(run: WorkflowRun): WorkflowRun | undefined {
+    const owner = ownerOf(run);
+    const found = owner && informers.workflowRuns.get(`${run.metadata.namespace}/${owner.name}`);
+    return found?.metadata.uid === owner?.uid ? found : undefined;
   }
 
   function wakeOwner(child: KubeObject | undefined): void {
@@ -207,7 +217,7 @@ export function createWorkflowRunController(
       const childUid = child.metadata.uid ?? "";
       if (!memory.sightings.has(childUid)) memory.sightings.set(childUid, clock.now());
     }
-    const parent = informers.workflowRuns.get(`${run.metadata.namespace}/${ownerOf(run)?.name}`);
+    const parent = parentOf(run);
     const inbox = await desk.read(run);
     const isRetried = inbox.pending.some(({ spec }) => spec.action === "Retry");
     const isOver = hasEnded(run.status?.phase) && !isRetried;
