@@ -71,7 +71,7 @@ test("the files are needed as long as another step must start", () => {
   expect(mustStartAnother(steps("Succeeded", "Succeeded"))).toBe(false);
 });
 
-test("a stopping group is over as soon as nothing of it is at work", () => {
+test("a stopping job is over as soon as nothing of it is at work, a stopping run when all jobs have ended: some clean up", () => {
   expect(jobEvent({ phase: "Stopping", steps: steps("Stopping", "Waiting") }, 1)).toBeUndefined();
   expect(jobEvent({ phase: "Stopping", steps: steps("Cancelled", "Waiting") }, 1)).toEqual({
     type: "STEPS_ENDED",
@@ -79,7 +79,8 @@ test("a stopping group is over as soon as nothing of it is at work", () => {
   });
   const stopping = (phase: JobStatus["phase"]): WorkflowRunStatus => ({ phase: "Stopping", jobs: { a: { phase } } });
   expect(workflowRunEvent(stopping("Stopping"), 1)).toBeUndefined();
-  expect(workflowRunEvent(stopping("Waiting"), 1)).toEqual({ type: "JOBS_ENDED", now: 1 });
+  expect(workflowRunEvent(stopping("Waiting"), 1)).toBeUndefined();
+  expect(workflowRunEvent(stopping("Skipped"), 1)).toEqual({ type: "JOBS_ENDED", now: 1 });
 });
 
 test("a group that has ended, or has not begun, gives no event", () => {

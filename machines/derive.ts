@@ -82,7 +82,8 @@ export function jobEvent(job: JobStatus, now: number): JobEvent | undefined {
  */
 export function workflowRunEvent(run: WorkflowRunStatus, now: number): WorkflowRunEvent | undefined {
   const jobs = Object.values(run.jobs ?? {});
-  if (run.phase === "Stopping") return jobs.some(isActive) ? undefined : { type: "JOBS_ENDED", now };
+  if (run.phase === "Stopping")
+    return jobs.every(({ phase }) => hasEnded(phase)) ? { type: "JOBS_ENDED", now } : undefined;
   if (run.phase !== "Running") return undefined;
   const sum = sumOfJobs(jobs);
   if (sum === "Open") return undefined;

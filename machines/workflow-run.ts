@@ -1,5 +1,6 @@
 import { assign, emit, type SnapshotFrom, setup } from "xstate";
 import type { AppliedAction, JobStatus, WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
+import { hasEnded } from "#api/workflow-phases.ts";
 import { isActive, sumOfJobs } from "./derive.ts";
 import { cancelReasons, type OutputsFailedReason, outputsFailedReasons } from "./job-status.ts";
 import type { TransitionMeta } from "./lib/meta.ts";
@@ -23,7 +24,7 @@ export type WorkflowRunEvent =
   | { type: "OUTPUTS_FAILED"; reason: OutputsFailedReason; message: string; now: number }
   /** Derived: every job ended, not all of them well. */
   | { type: "JOB_FAILED"; now: number }
-  /** Derived: it is stopping and no job is at work any more. */
+  /** Derived: it is stopping and every job has ended. */
   | { type: "JOBS_ENDED"; now: number }
   /** It has taken longer than spec.timeout. */
   | { type: "TIME_OUT"; message: string; now: number }
@@ -80,7 +81,7 @@ export const workflowRunMachine = setup({
     everyJobSucceeded: ({ context }) => sumOfJobs(Object.values(context.status.jobs ?? {})) === "Succeeded",
     aJobFailed: ({ context }) => sumOfJobs(Object.values(context.status.jobs ?? {})) === "Failed",
     aJobIsActive: ({ context }) => Object.values(context.status.jobs ?? {}).some(isActive),
-    noJobIsActive: ({ context }) => !Object.values(context.status.jobs ?? {}).some(isActive),
+    everyJobEnded: ({ context }) => Object.values(context.status.jobs ?? {}).every(({ phase }) => hasEnded(phase)),
     isSuspended: ({ context }) => context.status.suspended === true,
     isNotSuspended: ({ context }) => context.status.suspended !== true,
     /** spec.suspend was not true when it was last honoured. */
@@ -248,23 +249,13 @@ export const workflowRunMachine = setup({
             meta: { writer: "controller", reason: "TimedOut" },
           },
         ],
-        STOP: [
-          {
-            guard: "aJobIsActive",
-            target: "Stopping",
-            actions: assign(({ context, event }) => ({
-              status: moves.shutDown(context.status, "Stop", event),
-            })),
-            description: "It is stopped: jobs at work are asked to end, the others are skipped.",
-            meta: { writer: "controller", reason: "Stopped" },
-          },
-          {
-            target: "Failed",
-            actions: assign(({ context, event }) => ({ status: moves.shutDownNow(context.status, "Stop", event) })),
-            description: "It is stopped, and no job is at work.",
-            meta: { writer: "controller", reason: "Stopped" },
-          },
-        ],
+        STOP: {
+          target: "Stopping",
+          actions: assign(({ context, event }) => ({ status: moves.shutDown(context.status, "Stop", event) })),
+          description:
+            "It is stopped: jobs at work are asked to end, jobs that clean up may run, the others are skipped.",
+          meta: { writer: "controller", reason: "Stopped" },
+        },
         TERMINATE: [
           {
             guard: "aJobIsActive",
@@ -360,23 +351,13 @@ export const workflowRunMachine = setup({
             meta: { writer: "controller", reason: "TimedOut" },
           },
         ],
-        STOP: [
-          {
-            guard: "aJobIsActive",
-            target: "Stopping",
-            actions: assign(({ context, event }) => ({
-              status: moves.shutDown(context.status, "Stop", event),
-            })),
-            description: "It is stopped: jobs at work are asked to end, the others are skipped.",
-            meta: { writer: "controller", reason: "Stopped" },
-          },
-          {
-            target: "Failed",
-            actions: assign(({ context, event }) => ({ status: moves.shutDownNow(context.status, "Stop", event) })),
-            description: "It is stopped, and no job is at work.",
-            meta: { writer: "controller", reason: "Stopped" },
-          },
-        ],
+        STOP: {
+          target: "Stopping",
+          actions: assign(({ context, event }) => ({ status: moves.shutDown(context.status, "Stop", event) })),
+          description:
+            "It is stopped: jobs at work are asked to end, jobs that clean up may run, the others are skipped.",
+          meta: { writer: "controller", reason: "Stopped" },
+        },
         TERMINATE: [
           {
             guard: "aJobIsActive",
@@ -484,10 +465,10 @@ export const workflowRunMachine = setup({
           meta: { writer: "controller" },
         },
         JOBS_ENDED: {
-          guard: "noJobIsActive",
+          guard: "everyJobEnded",
           target: "Failed",
           actions: assign(({ context, event }) => ({ status: moves.stopped(context.status, event.now) })),
-          description: "No job is at work any more; those that never started are skipped.",
+          description: "No job is at work or is to clean up any more.",
           meta: { writer: "controller", reason: cancelReasons },
         },
       },

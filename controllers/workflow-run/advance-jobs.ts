@@ -19,7 +19,7 @@ import { headOf, inputsOf, type JobContext } from "./job-context.ts";
 import { observeCall } from "./observe-call.ts";
 import { observeJob } from "./observe-job.ts";
 import { observeMatrix } from "./observe-matrix.ts";
-import type { Ending } from "./observe-needs.ts";
+import { type Ending, endingOf } from "./observe-needs.ts";
 import type { Seen } from "./seen.ts";
 
 export type EffectOfJob = (JobEffect | JobWorkflowEffect | PlacedEffect) & { readonly job: string };
@@ -89,7 +89,7 @@ interface InstanceOf {
 }
 
 /** Moves a job without a matrix, or an instance of one; says whether it has moved. */
-function advanceOne(pass: Pass, job: JobPlan, of: InstanceOf = { ending: pass.ending }): boolean {
+function advanceOne(pass: Pass, job: JobPlan, of: InstanceOf = { ending: endingOf(pass.ending, job) }): boolean {
   const { id } = job;
   const old = memberOf(pass.jobs, id) ?? newJob();
   if (hasEnded(old.phase)) return false;
@@ -108,13 +108,14 @@ function advanceOne(pass: Pass, job: JobPlan, of: InstanceOf = { ending: pass.en
   return true;
 }
 
-const contextOf = ({ seen, plan, jobs, isSuspended, now }: Pass, job: JobPlan): JobContext => ({
+const contextOf = ({ seen, plan, jobs, ending, isSuspended, now }: Pass, job: JobPlan): JobContext => ({
   seen,
   plan,
   job,
   jobs,
   values: runValues(seen.run, inputsOf(seen)),
   isSuspended,
+  isStopping: ending?.cleansUp === true,
   now,
 });
 
@@ -183,7 +184,7 @@ function advanceGroup(pass: Pass, job: JobPlan, strategy: StrategyPlan): boolean
       const instances = instancesIn(pass.jobs, job.id, status.instances ?? 0);
       // Its instances are listed with it: in the pass that knows their number they are not there yet.
       if (status.phase === "Running" && instances.length === 0) return undefined;
-      return observeMatrix(context, strategy, status, instances, pass.ending, pass.budget);
+      return observeMatrix(context, strategy, status, instances, endingOf(pass.ending, job), pass.budget);
     },
   });
   if (!settled.changed) return false;
@@ -219,7 +220,7 @@ function advanceInstances(pass: Pass, job: JobPlan, strategy: StrategyPlan, tota
     const key = instanceKey(job.id, index);
     const old = memberOf(pass.jobs, key) ?? newJob();
     if (hasEnded(old.phase)) continue;
-    const ending = pass.ending ?? (failed === undefined ? undefined : endedBy(failed));
+    const ending = endingOf(pass.ending, job) ?? (failed === undefined ? undefined : endedBy(failed));
     const instance = { job: job.id, index, total, values: { ...(old.matrix as object | undefined) } };
     if (!advanceOne(pass, { ...job, id: key }, { instance, ending, isFull: running >= maxParallel })) continue;
     isMoved = true;

@@ -128,5 +128,6 @@ function endingOf({ phase, reason, message }: WorkflowRunStatus): Ending | undef
   return {
     reason: cancelReasons.find((each) => each === reason) ?? "TimedOut",
     message: message ?? "the run has to end",
+    ...(reason === "Stopped" && { cleansUp: true }),
   };
 }

@@ -1,6 +1,7 @@
 import { hasEnded } from "#api/workflow-phases.ts";
 import type { JobCancelReason, JobSkipReason } from "#machines/job-status.ts";
 import type { CannotStartReason } from "#machines/step-status.ts";
+import type { JobPlan } from "#workflows/plan.ts";
 import { memberOf } from "#workflows/values.ts";
 import { asks, notMet, progressOfNeeds, unsuccessful } from "./conditions.ts";
 import { headOf, type JobContext } from "./job-context.ts";
@@ -9,6 +10,13 @@ import { headOf, type JobContext } from "./job-context.ts";
 export interface Ending {
   readonly reason: JobCancelReason;
   readonly message: string;
+  /** Jobs that ask how the others went (`if: always()`, `if: cancelled()`) run all the same. */
+  readonly cleansUp?: true;
+}
+
+/** What ends a job while the run is ending; nothing ends one that cleans up. */
+export function endingOf(ending: Ending | undefined, job: Pick<JobPlan, "if">): Ending | undefined {
+  return ending?.cleansUp === true && job.if?.asksStatus === true ? undefined : ending;
 }
 
 /** That a job will not run. */
@@ -38,7 +46,11 @@ export function observeNeeds(context: JobContext, ending: Ending | undefined): "
     return phase !== undefined && hasEnded(phase);
   });
   if (!isReady) return "wait";
-  const asked = asks(job.if, () => ({ ok: true, values: headOf(context) }), progressOfNeeds(job, jobs, false));
+  const asked = asks(
+    job.if,
+    () => ({ ok: true, values: headOf(context) }),
+    progressOfNeeds(job, jobs, context.isStopping),
+  );
   if (!asked.ok) return { type: "CANNOT_START", reason: "ExpressionFailed", message: `if: ${asked.message}`, now };
   return asked.holds ? "ready" : { type: "SKIP", reason: "ConditionNotMet", message: notMet(job.if), now };
 }

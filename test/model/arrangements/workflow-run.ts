@@ -24,6 +24,14 @@ const start: WorkflowRunEvent = { type: "START", jobs: ["build"], now };
 const freeze: WorkflowRunEvent = { type: "FREEZE", name: "snapshot" };
 const timeOut: WorkflowRunEvent = { type: "TIME_OUT", message, now };
 const retry: WorkflowRunEvent = { type: "RETRY", jobs: { build: { phase: "Waiting", attempt: 2 } }, now };
+/** A job that waited for its turn behind `first` is not wanted any more. */
+const skipped: JobsEvent = {
+  type: "JOBS",
+  jobs: {
+    build: { phase: "Skipped", attempt: 1, completionTime, reason: "Stopped", message },
+    first: { phase: "Succeeded", completionTime },
+  },
+};
 const suspend: WorkflowRunEvent = { type: "SUSPEND", now };
 const resume: WorkflowRunEvent = { type: "RESUME", now };
 const specSuspend: WorkflowRunEvent = { type: "SPEC_SUSPEND", now };
@@ -85,7 +93,12 @@ function follows(snapshot: AnyMachineSnapshot, event: WorkflowRunEvent): Workflo
       return snapshot.value === "Stopping" ? at("Stopping") : undefined;
     case "STOP":
     case "TERMINATE":
-      return snapshot.value === "Stopping" && phaseOf(snapshot) === "Running" ? at("Stopping") : recorded;
+      if (snapshot.value !== "Stopping" || phaseOf(snapshot) === "Stopping") return recorded;
+      if (phaseOf(snapshot) === "Running") return at("Stopping");
+      return phaseOf(snapshot) === "Queued" ? skipped : { type: "JOBS_ENDED", now };
+    case "JOBS_ENDED":
+      // What had nothing to wait for has ended in the very pass of the action.
+      return phaseOf(snapshot) === "Cancelled" ? undefined : recorded;
     case "SUSPEND":
     case "RESUME":
       return recorded;
@@ -101,7 +114,7 @@ function follows(snapshot: AnyMachineSnapshot, event: WorkflowRunEvent): Workflo
       if (phase === "Stopping") return shutdown === undefined ? undefined : recorded;
       if (phase === "Succeeded") return snapshot.value === "Suspended" ? undefined : { type: "JOBS_SUCCEEDED", now };
       if (phase === "Failed") return { type: "JOB_FAILED", now };
-      return phase === "Cancelled" ? { type: "JOBS_ENDED", now } : undefined;
+      return phase === "Cancelled" || phase === "Skipped" ? { type: "JOBS_ENDED", now } : undefined;
     }
     default:
       return undefined;
@@ -201,7 +214,7 @@ export const workflowRunArrangements = arranged<WorkflowStage, WorkflowRunEvent>
         },
         follows: (_, event) => {
           if (event.type === "START") return behind("Running");
-          return event.type === "JOBS" ? undefined : follows(_, event);
+          return event.type === "JOBS" && event !== skipped ? undefined : follows(_, event);
         },
       },
     ),
