@@ -55,10 +55,10 @@ test("simple templates and workspaces are fine", () => {
 });
 
 test("parameters of a Retry never change", () => {
-  const retry = (inputs: object) => ({
+  const retry = (nodeFieldSelector: string) => ({
     metadata: { name: "r" },
-    spec: { workflowRef: { name: "ci" }, action: "Retry", retry: { inputs } },
+    spec: { workflowRef: { name: "ci" }, action: "Retry", retry: { nodeFieldSelector } },
   });
-  const errors = validateUpdate("WorkflowAction", retry({ a: 1 }), retry({ b: 1 }));
+  const errors = validateUpdate("WorkflowAction", retry("job=a"), retry("job=b"));
   expect(errors.map((error) => error.path)).toEqual(["spec.retry"]);
 });
