@@ -21,6 +21,7 @@ hold_cluster
 mkdir -p "$state"/{pid,log}
 exec 8>"$state/lock"
 flock 8
+demand_no_other_cluster
 
 # What starts containers goes first, then the containers, then what they stand on. No graceful end of Pods: nobody waits.
 for name in kubelet proxy scheduler controller-manager; do end $name; done

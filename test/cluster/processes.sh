@@ -18,6 +18,15 @@ forget_dead() {
 }
 any_alive() { ls "$state"/pid/* >/dev/null 2>&1; }
 
+# Sockets, bridges and addresses are there once on a machine, wherever the state is: what belongs to a living cluster with
+# another state must not be taken for leftovers.
+demand_no_other_cluster() {
+  local other
+  other=$(cat "$run/state" 2>/dev/null || true)
+  [ -n "$other" ] && [ "$other" != "$state" ] && (state=$other && forget_dead && any_alive) || return 0
+  die "A cluster with its state in $other runs on this machine: stop that one first (cluster:down with its XDG_STATE_HOME)."
+}
+
 # start NAME COMMAND...: unless it runs already. Its log is $logs/NAME.log; the earlier one is kept beside it.
 start() {
   local name=$1

@@ -27,11 +27,13 @@ mkdir -p "$state"/{etc,log,pid} "$run"
 exec 8>"$state/lock"
 flock 8 # two at a time would start everything twice
 forget_dead
+demand_no_other_cluster
 if ! any_alive; then # after a start of the machine, or when everything was killed
   (set +eo pipefail; remove_leftovers)
   rm -rf "$run"
   mkdir -p "$run"
 fi
+echo "$state" >"$run/state"
 remember_kernel_settings
 
 make_certificates
