@@ -245,6 +245,19 @@ test("a workspace gets its TTL when its job is over, not before", () => {
   expect(unneeded()).toBe(1);
 });
 
+test("another attempt has a workspace of its own; the one before gets its TTL", () => {
+  const world = new World({ a: job([step("one")], { retry: { attempts: 2 } }) });
+  world.pass();
+  const first = world.child("a/one").spec.workspace?.name;
+  world.becomes("a/one", { phase: "Failed", attempt: 1, reason: "ExitNonZero", message: "exit code 1" });
+  expect(world.run.status?.jobs?.a).toMatchObject({ phase: "Queued", attempt: 2, reason: "BackingOff" });
+  const unneeded = followUps(world.seen(), world.run.status ?? { phase: "Pending" }).unneeded;
+  expect(unneeded.map(({ metadata }) => metadata.name)).toEqual([first]);
+  world.now += 60_000;
+  world.pass();
+  expect(world.child("a/one").spec.workspace?.name).not.toBe(first);
+});
+
 test("an artifact that was not produced fails the job at once and lists what there is", () => {
   const world = demo();
   world.pass();
