@@ -1,7 +1,7 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -40,7 +40,7 @@ test("a bundled executor serves until it is told to end", async () => {
   expect(await client.health()).toMatchObject({ healthy: true });
   client.close();
   child.kill("SIGTERM");
-  expect(await once(child, "exit")).toEqual([0, null]);
+  expect(await once(child, "exit")).toEqual([128 + constants.signals.SIGTERM, null]);
 });
 
 test.each(["scheduler", "controller", "agent", "executor", "inject"])(
