@@ -11,14 +11,14 @@ export interface ClusterAccess extends Pick<HttpTransportOptions, "server" | "cr
 
 /** How to choose among the entries of kubeconfig files. */
 export interface KubeconfigChoice {
-  /** File to read; default `$KUBECONFIG`, then `~/.kube/config`, then the mounted service account. */
+  /** File to read; default `$KUBECONFIG`, then `~/.kube/config`. */
   readonly file?: string | undefined;
   /** Context to use; default the current one. */
   readonly context?: string | undefined;
 }
 
 /**
- * Reads a kubeconfig or the service account of a Pod. Files named in it (tokens, certificates, keys) are read again
+ * Reads a kubeconfig. Files named in it (tokens, certificates, keys) are read again
  * each time credentials are asked for, exec plug-ins run again when their credentials have expired or were refused.
  */
 export function loadClusterAccess(choice: KubeconfigChoice = {}): ClusterAccess {
