@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runtimes } from "#api/resources.ts";
 import { persistentVolumeClaims } from "#kube/builtin.ts";
-import { bashRuntime, claim, TestCluster } from "./support/cluster.ts";
-import { type Case, readCase, shownOf, start } from "./support/workflow-case.ts";
+import { type Case, readCase, shownOf, start } from "#test/support/workflow-case.ts";
+import { bashRuntime, claim, namespace, TestCluster } from "./support/cluster.ts";
 
 const directory = `${import.meta.dirname}/workflows`;
 const cases = readdirSync(directory)
@@ -19,7 +19,7 @@ beforeAll(async () => {
   await cluster.create(persistentVolumeClaims, claim);
   await cluster.create(runtimes, bashRuntime({ replicas: 2, capacity: { resources: { runs: 16 } } }));
   await cluster.ready("bash", 2);
-  for (const [name, each] of cases) started.set(name, start(cluster.client, name, each));
+  for (const [name, each] of cases) started.set(name, start(cluster.client, { namespace, name }, each));
 });
 afterAll(() => cluster.stop());
 

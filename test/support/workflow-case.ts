@@ -3,7 +3,6 @@ import type { JobStatus, StepStatus, WorkflowRun, WorkflowRunSpec } from "#api/k
 import { actions, workflowRuns, workflows } from "#api/resources.ts";
 import type { Client } from "#kube/resource.ts";
 import { StatusError } from "#kube/transport.ts";
-import { namespace } from "./cluster.ts";
 
 /** A small workflow and what becomes of it, as the files in test/integration/workflows write it. */
 export interface Case {
@@ -36,7 +35,11 @@ function expanded(members: unknown): Record<string, unknown> {
 }
 
 /** Creates what a case consists of; answers with the message of a refusal. */
-export async function start(client: Client, name: string, { templates = [], run }: Case): Promise<string | undefined> {
+export async function start(
+  client: Client,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  { templates = [], run }: Case,
+): Promise<string | undefined> {
   for (const template of templates) {
     const metadata = { name: template.name, namespace };
     if (template.kind === "Workflow") await client.of(workflows).create({ metadata, spec: template.spec as never });
