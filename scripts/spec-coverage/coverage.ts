@@ -16,6 +16,7 @@ export interface NamedTest {
 /** A test that has run. */
 export interface RanTest {
   readonly file: string;
+  /** Alone, without the groups that it stands in: a group may try the same tests in several surroundings. */
   readonly title: string;
   readonly passed: boolean;
 }

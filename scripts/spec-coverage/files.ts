@@ -10,7 +10,7 @@ export const existingFile = (file: string): string | undefined =>
 interface Report {
   readonly testResults: readonly {
     readonly name: string;
-    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
+    readonly assertionResults: readonly { readonly title: string; readonly status: string }[];
   }[];
 }
 
@@ -18,9 +18,9 @@ interface Report {
 export function ranTests(reportFile: string): RanTest[] {
   const { testResults } = JSON.parse(readFileSync(reportFile, "utf8")) as Report;
   return testResults.flatMap(({ name, assertionResults }) =>
-    assertionResults.map(({ fullName, status }) => ({
+    assertionResults.map(({ title, status }) => ({
       file: relative(process.cwd(), name),
-      title: fullName,
+      title,
       passed: status === "passed",
     })),
   );

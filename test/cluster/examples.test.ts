@@ -101,7 +101,10 @@ test.concurrent.each(names)("example %s", { timeout: 180_000 }, async (name) => 
   await using _ = claims[0] && (await volumeFor(namespace.name, claims[0].metadata.name, ""));
   await apply(texts.join("\n---\n"), namespace.name);
 
-  const started = objects.filter(({ kind }) => kind === "Workflow").map(({ metadata }) => metadata.name);
+  const named = (wanted: string) => objects.filter(({ kind }) => kind === wanted).map(({ metadata }) => metadata.name);
+  const given = named("WorkflowRun");
+  // What an example does not start itself is started as `krt workflow run` does.
+  const started = given.length > 0 ? [] : named("Workflow");
   for (const workflow of started) {
     await client.of(workflowRuns).create({
       metadata: { name: workflow, namespace: namespace.name },
@@ -110,10 +113,8 @@ test.concurrent.each(names)("example %s", { timeout: 180_000 }, async (name) => 
   }
   const ref = (one: string) => ({ metadata: { name: one, namespace: namespace.name } });
   const ends: Promise<Run | WorkflowRun>[] = [
-    ...objects
-      .filter(({ kind }) => kind === "Run")
-      .map(({ metadata }) => finished(client, ref(metadata.name) as Run, 150_000)),
-    ...started.map((one) =>
+    ...named("Run").map((name) => finished(client, ref(name) as Run, 150_000)),
+    ...[...given, ...started].map((one) =>
       until(client, workflowRuns, ref(one).metadata, ({ status }) => status?.completionTime !== undefined, 150_000),
     ),
   ];
