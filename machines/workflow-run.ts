@@ -62,8 +62,7 @@ export interface WorkflowRunContext {
   status: moves.WorkflowRunFields;
 }
 
-/** The life of a WorkflowRun: its phase follows from its jobs. */
-export const workflowRunMachine = setup({
+const charts = setup({
   types: {
     context: {} as WorkflowRunContext,
     events: {} as WorkflowRunEvent,
@@ -97,7 +96,106 @@ export const workflowRunMachine = setup({
     /** The condition WorkspaceReady says that a job waits. */
     waited: ({ context }) => moves.waited(context.status),
   },
-}).createMachine({
+});
+
+/** In every state: actions are stored with their outcome before they are told, and forgotten afterwards. */
+const recordedActions = charts.createStateConfig({
+  on: {
+    RECORD_ACTIONS: {
+      actions: assign(({ context, event }) => ({ status: moves.record(context.status, event.records) })),
+      description: "What was made of WorkflowActions is stored, before they are told.",
+      meta: { writer: "controller" },
+    },
+    FORGET_ACTIONS: {
+      guard: { type: "knowsAny", params: ({ event }) => event },
+      actions: assign(({ context, event }) => ({ status: moves.forgetActions(context.status, event.uids) })),
+      description: "Actions that were told, or are gone, need no record any more.",
+      meta: { writer: "controller" },
+    },
+  },
+}).on;
+
+/** While it has jobs that move. */
+const movingJobs = charts.createStateConfig({
+  on: {
+    JOBS: {
+      guard: { type: "jobsChanged", params: ({ event }) => event },
+      actions: assign(({ context, event }) => ({ status: moves.setJobs(context.status, event.jobs) })),
+      description: "A job moved.",
+      meta: { writer: "controller" },
+    },
+  },
+}).on;
+
+/** As long as nobody has asked it to end, suspended or not. */
+const whileOpen = charts.createStateConfig({
+  on: {
+    TIME_OUT: [
+      {
+        guard: "aJobIsActive",
+        target: "Stopping",
+        actions: assign(({ context, event }) => ({
+          status: moves.stop(context.status, { ...event, reason: "TimedOut" }),
+        })),
+        description: "It took longer than spec.timeout: jobs at work are asked to end, the others are skipped.",
+        meta: { writer: "controller", reason: "TimedOut" },
+      },
+      {
+        target: "Failed",
+        actions: assign(({ context, event }) => ({
+          status: moves.fail(context.status, { ...event, reason: "TimedOut" }),
+        })),
+        description: "It took longer than spec.timeout, and no job is at work.",
+        meta: { writer: "controller", reason: "TimedOut" },
+      },
+    ],
+    STOP: {
+      target: "Stopping",
+      actions: assign(({ context, event }) => ({ status: moves.shutDown(context.status, "Stop", event) })),
+      description: "It is stopped: jobs at work are asked to end, jobs that clean up may run, the others are skipped.",
+      meta: { writer: "controller", reason: "Stopped" },
+    },
+    TERMINATE: [
+      {
+        guard: "aJobIsActive",
+        target: "Stopping",
+        actions: assign(({ context, event }) => ({
+          status: moves.shutDown(context.status, "Terminate", event),
+        })),
+        description: "It is terminated: jobs at work are asked to end, the others are skipped.",
+        meta: { writer: "controller", reason: "Terminated" },
+      },
+      {
+        target: "Failed",
+        actions: assign(({ context, event }) => ({
+          status: moves.shutDownNow(context.status, "Terminate", event),
+        })),
+        description: "It is terminated, and no job is at work.",
+        meta: { writer: "controller", reason: "Terminated" },
+      },
+    ],
+    ...recordedActions,
+    WORKSPACE_WAITS: {
+      guard: { type: "waitIsNews", params: ({ event }) => event },
+      actions: assign(({ context, event }) => ({
+        status: moves.set(context.status, moves.workspaceWaits(event.message), event.now),
+      })),
+      description: "A running job waits for a place for its files.",
+      meta: { writer: "controller", reason: "WorkspaceCapacity" },
+    },
+    WORKSPACE_READY: {
+      guard: "waited",
+      actions: assign(({ context, event }) => ({
+        status: moves.set(context.status, moves.workspaceReady, event.now),
+      })),
+      description: "No running job waits for that any more.",
+      meta: { writer: "controller", reason: "WorkspaceAvailable" },
+    },
+  },
+}).on;
+
+/** The life of a WorkflowRun: its phase follows from its jobs. */
+export const workflowRunMachine = charts.createMachine({
   id: "workflow-run",
   description: "A WorkflowRun is a graph of jobs; it has ended when all of them have.",
   context: { status: {} },
@@ -162,17 +260,7 @@ export const workflowRunMachine = setup({
           description: "spec.suspend was taken away before it began.",
           meta: { writer: "controller", reason: "Resumed" },
         },
-        RECORD_ACTIONS: {
-          actions: assign(({ context, event }) => ({ status: moves.record(context.status, event.records) })),
-          description: "What was made of WorkflowActions is stored, before they are told.",
-          meta: { writer: "controller" },
-        },
-        FORGET_ACTIONS: {
-          guard: { type: "knowsAny", params: ({ event }) => event },
-          actions: assign(({ context, event }) => ({ status: moves.forgetActions(context.status, event.uids) })),
-          description: "Actions that were told, or are gone, need no record any more.",
-          meta: { writer: "controller" },
-        },
+        ...recordedActions,
         INVALID: {
           target: "Failed",
           actions: assign(({ context, event }) => ({ status: moves.fail(context.status, event) })),
@@ -184,12 +272,7 @@ export const workflowRunMachine = setup({
     Running: {
       description: "Jobs are at work or wait for their turn.",
       on: {
-        JOBS: {
-          guard: { type: "jobsChanged", params: ({ event }) => event },
-          actions: assign(({ context, event }) => ({ status: moves.setJobs(context.status, event.jobs) })),
-          description: "A job moved.",
-          meta: { writer: "controller" },
-        },
+        ...movingJobs,
         JOBS_SUCCEEDED: {
           guard: "everyJobSucceeded",
           target: "Succeeded",
@@ -230,89 +313,13 @@ export const workflowRunMachine = setup({
           description: "spec.suspend was taken away; it was resumed before.",
           meta: { writer: "controller" },
         },
-        TIME_OUT: [
-          {
-            guard: "aJobIsActive",
-            target: "Stopping",
-            actions: assign(({ context, event }) => ({
-              status: moves.stop(context.status, { ...event, reason: "TimedOut" }),
-            })),
-            description: "It took longer than spec.timeout: jobs at work are asked to end, the others are skipped.",
-            meta: { writer: "controller", reason: "TimedOut" },
-          },
-          {
-            target: "Failed",
-            actions: assign(({ context, event }) => ({
-              status: moves.fail(context.status, { ...event, reason: "TimedOut" }),
-            })),
-            description: "It took longer than spec.timeout, and no job is at work.",
-            meta: { writer: "controller", reason: "TimedOut" },
-          },
-        ],
-        STOP: {
-          target: "Stopping",
-          actions: assign(({ context, event }) => ({ status: moves.shutDown(context.status, "Stop", event) })),
-          description:
-            "It is stopped: jobs at work are asked to end, jobs that clean up may run, the others are skipped.",
-          meta: { writer: "controller", reason: "Stopped" },
-        },
-        TERMINATE: [
-          {
-            guard: "aJobIsActive",
-            target: "Stopping",
-            actions: assign(({ context, event }) => ({
-              status: moves.shutDown(context.status, "Terminate", event),
-            })),
-            description: "It is terminated: jobs at work are asked to end, the others are skipped.",
-            meta: { writer: "controller", reason: "Terminated" },
-          },
-          {
-            target: "Failed",
-            actions: assign(({ context, event }) => ({
-              status: moves.shutDownNow(context.status, "Terminate", event),
-            })),
-            description: "It is terminated, and no job is at work.",
-            meta: { writer: "controller", reason: "Terminated" },
-          },
-        ],
-        RECORD_ACTIONS: {
-          actions: assign(({ context, event }) => ({ status: moves.record(context.status, event.records) })),
-          description: "What was made of WorkflowActions is stored, before they are told.",
-          meta: { writer: "controller" },
-        },
-        FORGET_ACTIONS: {
-          guard: { type: "knowsAny", params: ({ event }) => event },
-          actions: assign(({ context, event }) => ({ status: moves.forgetActions(context.status, event.uids) })),
-          description: "Actions that were told, or are gone, need no record any more.",
-          meta: { writer: "controller" },
-        },
-        WORKSPACE_WAITS: {
-          guard: { type: "waitIsNews", params: ({ event }) => event },
-          actions: assign(({ context, event }) => ({
-            status: moves.set(context.status, moves.workspaceWaits(event.message), event.now),
-          })),
-          description: "A running job waits for a place for its files.",
-          meta: { writer: "controller", reason: "WorkspaceCapacity" },
-        },
-        WORKSPACE_READY: {
-          guard: "waited",
-          actions: assign(({ context, event }) => ({
-            status: moves.set(context.status, moves.workspaceReady, event.now),
-          })),
-          description: "No running job waits for that any more.",
-          meta: { writer: "controller", reason: "WorkspaceAvailable" },
-        },
+        ...whileOpen,
       },
     },
     Suspended: {
       description: "Jobs at work go on and nothing new is started; it ends when it was resumed, or is stopped.",
       on: {
-        JOBS: {
-          guard: { type: "jobsChanged", params: ({ event }) => event },
-          actions: assign(({ context, event }) => ({ status: moves.setJobs(context.status, event.jobs) })),
-          description: "A job moved.",
-          meta: { writer: "controller" },
-        },
+        ...movingJobs,
         RESUME: {
           target: "Running",
           actions: assign(({ context, event }) => ({ status: moves.resume(context.status, event.now) })),
@@ -332,89 +339,13 @@ export const workflowRunMachine = setup({
           description: "It goes on, as spec.suspend says.",
           meta: { writer: "controller", reason: "Resumed" },
         },
-        TIME_OUT: [
-          {
-            guard: "aJobIsActive",
-            target: "Stopping",
-            actions: assign(({ context, event }) => ({
-              status: moves.stop(context.status, { ...event, reason: "TimedOut" }),
-            })),
-            description: "It took longer than spec.timeout: jobs at work are asked to end, the others are skipped.",
-            meta: { writer: "controller", reason: "TimedOut" },
-          },
-          {
-            target: "Failed",
-            actions: assign(({ context, event }) => ({
-              status: moves.fail(context.status, { ...event, reason: "TimedOut" }),
-            })),
-            description: "It took longer than spec.timeout, and no job is at work.",
-            meta: { writer: "controller", reason: "TimedOut" },
-          },
-        ],
-        STOP: {
-          target: "Stopping",
-          actions: assign(({ context, event }) => ({ status: moves.shutDown(context.status, "Stop", event) })),
-          description:
-            "It is stopped: jobs at work are asked to end, jobs that clean up may run, the others are skipped.",
-          meta: { writer: "controller", reason: "Stopped" },
-        },
-        TERMINATE: [
-          {
-            guard: "aJobIsActive",
-            target: "Stopping",
-            actions: assign(({ context, event }) => ({
-              status: moves.shutDown(context.status, "Terminate", event),
-            })),
-            description: "It is terminated: jobs at work are asked to end, the others are skipped.",
-            meta: { writer: "controller", reason: "Terminated" },
-          },
-          {
-            target: "Failed",
-            actions: assign(({ context, event }) => ({
-              status: moves.shutDownNow(context.status, "Terminate", event),
-            })),
-            description: "It is terminated, and no job is at work.",
-            meta: { writer: "controller", reason: "Terminated" },
-          },
-        ],
-        RECORD_ACTIONS: {
-          actions: assign(({ context, event }) => ({ status: moves.record(context.status, event.records) })),
-          description: "What was made of WorkflowActions is stored, before they are told.",
-          meta: { writer: "controller" },
-        },
-        FORGET_ACTIONS: {
-          guard: { type: "knowsAny", params: ({ event }) => event },
-          actions: assign(({ context, event }) => ({ status: moves.forgetActions(context.status, event.uids) })),
-          description: "Actions that were told, or are gone, need no record any more.",
-          meta: { writer: "controller" },
-        },
-        WORKSPACE_WAITS: {
-          guard: { type: "waitIsNews", params: ({ event }) => event },
-          actions: assign(({ context, event }) => ({
-            status: moves.set(context.status, moves.workspaceWaits(event.message), event.now),
-          })),
-          description: "A running job waits for a place for its files.",
-          meta: { writer: "controller", reason: "WorkspaceCapacity" },
-        },
-        WORKSPACE_READY: {
-          guard: "waited",
-          actions: assign(({ context, event }) => ({
-            status: moves.set(context.status, moves.workspaceReady, event.now),
-          })),
-          description: "No running job waits for that any more.",
-          meta: { writer: "controller", reason: "WorkspaceAvailable" },
-        },
+        ...whileOpen,
       },
     },
     Stopping: {
       description: "Jobs at work were asked to end and have not all ended yet.",
       on: {
-        JOBS: {
-          guard: { type: "jobsChanged", params: ({ event }) => event },
-          actions: assign(({ context, event }) => ({ status: moves.setJobs(context.status, event.jobs) })),
-          description: "A job moved.",
-          meta: { writer: "controller" },
-        },
+        ...movingJobs,
         SUSPEND: {
           guard: "isNotSuspended",
           actions: assign(({ context, event }) => ({ status: moves.suspend(context.status, event.now) })),
@@ -453,17 +384,7 @@ export const workflowRunMachine = setup({
           description: "It is ending already, and now at once.",
           meta: { writer: "controller", reason: "Terminated" },
         },
-        RECORD_ACTIONS: {
-          actions: assign(({ context, event }) => ({ status: moves.record(context.status, event.records) })),
-          description: "What was made of WorkflowActions is stored, before they are told.",
-          meta: { writer: "controller" },
-        },
-        FORGET_ACTIONS: {
-          guard: { type: "knowsAny", params: ({ event }) => event },
-          actions: assign(({ context, event }) => ({ status: moves.forgetActions(context.status, event.uids) })),
-          description: "Actions that were told, or are gone, need no record any more.",
-          meta: { writer: "controller" },
-        },
+        ...recordedActions,
         JOBS_ENDED: {
           guard: "everyJobEnded",
           target: "Failed",
@@ -483,17 +404,7 @@ export const workflowRunMachine = setup({
           description: "Jobs that succeeded run again: the next attempt begins.",
           meta: { writer: "controller", reopens: true },
         },
-        RECORD_ACTIONS: {
-          actions: assign(({ context, event }) => ({ status: moves.record(context.status, event.records) })),
-          description: "What was made of WorkflowActions is stored, before they are told.",
-          meta: { writer: "controller" },
-        },
-        FORGET_ACTIONS: {
-          guard: { type: "knowsAny", params: ({ event }) => event },
-          actions: assign(({ context, event }) => ({ status: moves.forgetActions(context.status, event.uids) })),
-          description: "Actions that were told, or are gone, need no record any more.",
-          meta: { writer: "controller" },
-        },
+        ...recordedActions,
       },
     },
     Failed: {
@@ -506,17 +417,7 @@ export const workflowRunMachine = setup({
           description: "Jobs that have something left to do run again: the next attempt begins.",
           meta: { writer: "controller", reopens: true },
         },
-        RECORD_ACTIONS: {
-          actions: assign(({ context, event }) => ({ status: moves.record(context.status, event.records) })),
-          description: "What was made of WorkflowActions is stored, before they are told.",
-          meta: { writer: "controller" },
-        },
-        FORGET_ACTIONS: {
-          guard: { type: "knowsAny", params: ({ event }) => event },
-          actions: assign(({ context, event }) => ({ status: moves.forgetActions(context.status, event.uids) })),
-          description: "Actions that were told, or are gone, need no record any more.",
-          meta: { writer: "controller" },
-        },
+        ...recordedActions,
       },
     },
   },
