@@ -12,35 +12,22 @@ import { getOver } from "#extension-api/client/http-over.ts";
 import { forwardPort } from "#extension-api/client/port-forward.ts";
 import { persistentVolumeClaims } from "#kube/builtin.ts";
 import { createClient } from "#kube/client.ts";
-import { httpTransport } from "#kube/http-transport.ts";
-import { silentLogger } from "#kube/silent-logger.ts";
 import { systemClock, systemRandom } from "#kube/system.ts";
-import type { Transport } from "#kube/transport.ts";
 import { bashRun, bashRuntime, claim, namespace, TestCluster, workflowRun } from "./support/cluster.ts";
 
 let cluster: TestCluster;
-let transport: Transport;
 let artifacts: Artifacts;
 let directory: string;
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "krt-get-"));
   cluster = await TestCluster.start();
-  const token = (await readFile(`${cluster.directory}/token`, "utf8")).trim();
-  transport = httpTransport({
-    server: cluster.cluster.url,
-    credentials: async () => ({ headers: { authorization: `Bearer ${token}` } }),
-    clock: systemClock,
-    random: systemRandom,
-    logger: silentLogger,
-  });
-  const deps = { client: createClient(transport), clock: systemClock, random: systemRandom };
+  const deps = { client: createClient(cluster.transport), clock: systemClock, random: systemRandom };
   artifacts = createArtifacts({ ...deps, files: systemDownloadFiles });
   await cluster.create(persistentVolumeClaims, claim);
   await cluster.create(runtimes, bashRuntime());
   await cluster.ready("bash", 1);
 });
 afterAll(async () => {
-  await transport.close();
   await cluster.stop();
   await rm(directory, { recursive: true, force: true });
 });
@@ -103,7 +90,11 @@ test("who may forward to a Pod still reads only what a Run or WorkflowRun record
   await cluster.finished("stranger");
   const [pod] = await cluster.pods("bash");
   const ask = async (query: string) => {
-    const connection = await forwardPort(transport, { namespace, name: pod?.metadata.name ?? "" }, podPorts.artifacts);
+    const connection = await forwardPort(
+      cluster.transport,
+      { namespace, name: pod?.metadata.name ?? "" },
+      podPorts.artifacts,
+    );
     const { code, body } = await getOver(connection, `/runs/${owner.metadata.uid}/artifacts/x.txt${query}`, {});
     for await (const _ of body);
     return code;
@@ -116,11 +107,13 @@ test("who may forward to a Pod still reads only what a Run or WorkflowRun record
 test("other ports of a Pod, and Pods that do not run, are refused with a word", async () => {
   const [pod] = await cluster.pods("bash");
   const name = pod?.metadata.name ?? "";
-  await expect(forwardPort(transport, { namespace, name }, 8080)).rejects.toMatchObject({
+  await expect(forwardPort(cluster.transport, { namespace, name }, 8080)).rejects.toMatchObject({
     code: 400,
     message: expect.stringContaining(`forwards port ${podPorts.artifacts} only`),
   });
-  await expect(forwardPort(transport, { namespace, name: "nobody" }, podPorts.artifacts)).rejects.toMatchObject({
-    code: 404,
-  });
+  await expect(forwardPort(cluster.transport, { namespace, name: "nobody" }, podPorts.artifacts)).rejects.toMatchObject(
+    {
+      code: 404,
+    },
+  );
 });

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { get, type IncomingMessage } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { LogRecord } from "#api/log-record.ts";
@@ -7,36 +7,22 @@ import { runs, runtimes } from "#api/resources.ts";
 import { createLogs, fromStart, type LogItem, type Logs } from "#extension-api/client/logs.ts";
 import { logPath } from "#extension-api/logs/route.ts";
 import { persistentVolumeClaims, pods } from "#kube/builtin.ts";
-import { httpTransport } from "#kube/http-transport.ts";
-import { silentLogger } from "#kube/silent-logger.ts";
 import { systemClock, systemRandom } from "#kube/system.ts";
-import type { Transport } from "#kube/transport.ts";
 import { bashRun, bashRuntime, claim, namespace, TestCluster } from "./support/cluster.ts";
 
 let cluster: TestCluster;
 let token: string;
-let transport: Transport;
 let logs: Logs;
 beforeAll(async () => {
   cluster = await TestCluster.start();
-  token = (await readFile(`${cluster.directory}/token`, "utf8")).trim();
-  transport = httpTransport({
-    server: cluster.cluster.url,
-    credentials: async () => ({ headers: { authorization: `Bearer ${token}` } }),
-    clock: systemClock,
-    random: systemRandom,
-    logger: silentLogger,
-  });
-  logs = createLogs({ transport, clock: systemClock, random: systemRandom });
+  token = await cluster.token();
+  logs = createLogs({ transport: cluster.transport, clock: systemClock, random: systemRandom });
   await cluster.create(persistentVolumeClaims, claim);
   await cluster.create(runtimes, bashRuntime({ capacity: { resources: { runs: 16 } } }));
   await cluster.create(runtimes, bashRuntime({ capacity: { resources: { runs: 4 } } }, "other"));
   await Promise.all([cluster.ready("bash", 1), cluster.ready("other", 1)]);
 });
-afterAll(async () => {
-  await transport.close();
-  await cluster.stop();
-});
+afterAll(() => cluster.stop());
 
 async function collect(items: AsyncIterable<LogItem>): Promise<LogItem[]> {
   const all: LogItem[] = [];

@@ -48,14 +48,10 @@ const fromConfigMap = (variable: string, name: string, key: string, optional?: t
 
 /** A Run that has ended, and what it has logged. */
 async function outcome(name: string, spec: Partial<RunSpec>, script = "true"): Promise<{ run: Run; log: string }> {
-  const messages: string[] = [];
-  const made = await cluster.create(runs, bashRun(name, script, spec));
-  const stop = cluster.cluster.logs.follow((record) => {
-    if (record.run === made.metadata.uid) messages.push(record.message);
-  });
+  await cluster.create(runs, bashRun(name, script, spec));
   const run = await cluster.finished(name);
-  stop();
-  return { run, log: messages.join("\n") };
+  const records = await cluster.logOf(name);
+  return { run, log: records.map(({ message }) => message).join("\n") };
 }
 
 test("a program has the values of Secrets and ConfigMaps, and its log has none of the Secrets", async () => {

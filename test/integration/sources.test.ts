@@ -19,16 +19,9 @@ beforeAll(async () => {
 });
 afterAll(() => cluster.stop());
 
-/** The messages that a Run logs. The log is followed before the Run is there: a quick one prints at once. */
-async function outputOf(create: () => Promise<Run>): Promise<string[]> {
-  const records: { readonly run: string; readonly message: string }[] = [];
-  const stop = cluster.cluster.logs.follow(({ run, stream, message }) => {
-    if (stream !== "system") records.push({ run, message });
-  });
-  const { metadata } = await create();
-  await cluster.finished(metadata.name);
-  stop();
-  return records.filter(({ run }) => run === metadata.uid).map(({ message }) => message);
+/** What a Run printed. */
+async function outputOf({ metadata }: Run): Promise<string[]> {
+  return (await cluster.logOf(metadata.name)).map(({ message }) => message);
 }
 
 function run(name: string, runtime: string, inline: string, change: Partial<Run["spec"]> = {}): Promise<Run> {
@@ -36,27 +29,26 @@ function run(name: string, runtime: string, inline: string, change: Partial<Run[
 }
 
 test("bash, python and node run scripts without a first line `#!`", async () => {
-  expect(await outputOf(() => run("b", "bash", "echo $((20 + 1))"))).toEqual(["21"]);
-  expect(await outputOf(() => run("p", "python", "print(20 + 2)"))).toEqual(["22"]);
-  expect(await outputOf(() => run("n", "node", "console.log(20 + 3)"))).toEqual(["23"]);
+  expect(await outputOf(await run("b", "bash", "echo $((20 + 1))"))).toEqual(["21"]);
+  expect(await outputOf(await run("p", "python", "print(20 + 2)"))).toEqual(["22"]);
+  expect(await outputOf(await run("n", "node", "console.log(20 + 3)"))).toEqual(["23"]);
 });
 
 test("a first line `#!` is honoured, whatever the Runtime's interpreter is", async () => {
-  expect(await outputOf(() => run("shebang", "bash", "#!/usr/bin/env python3\nprint('python')"))).toEqual(["python"]);
+  expect(await outputOf(await run("shebang", "bash", "#!/usr/bin/env python3\nprint('python')"))).toEqual(["python"]);
 });
 
 test("a command of the Runtime's own gets the script's path and the arguments", async () => {
   const mode = { task: { args: ["one", "two words"] } };
-  expect(await outputOf(() => run("a", "argv", 'echo "$2"', { mode }))).toContain("two words");
+  expect(await outputOf(await run("a", "argv", 'echo "$2"', { mode }))).toContain("two words");
 });
 
 test("without a source the arguments are the command", async () => {
-  const make = () =>
-    cluster.create(runs, {
-      metadata: { name: "command", namespace },
-      spec: { runtime: "bash", mode: { task: { args: ["printf", "%s-%s\\n", "a b", "$HOME"] } } },
-    });
-  expect(await outputOf(make)).toEqual(["a b-$HOME"]);
+  const made = await cluster.create(runs, {
+    metadata: { name: "command", namespace },
+    spec: { runtime: "bash", mode: { task: { args: ["printf", "%s-%s\\n", "a b", "$HOME"] } } },
+  });
+  expect(await outputOf(made)).toEqual(["a b-$HOME"]);
 });
 
 test("a command that does not exist is StartFailed, with what to look at", async () => {
@@ -72,14 +64,14 @@ test("a command that does not exist is StartFailed, with what to look at", async
 test("a script of 256 KiB runs", async () => {
   const script = `echo begin\n${`# ${"x".repeat(1021)}\n`.repeat(255)}echo end\n`;
   expect(script.length).toBeGreaterThan(255 * 1024);
-  expect(await outputOf(() => run("large", "bash", script))).toEqual(["begin", "end"]);
+  expect(await outputOf(await run("large", "bash", script))).toEqual(["begin", "end"]);
 });
 
 test("the environment: the Run's variables win over the container's, ours over both, and no token is near", async () => {
   const script =
     'echo "$GREETING|$KRUNTIME_RUN_NAME|$KRUNTIME_ATTEMPT|$KRUNTIME_NAMESPACE"; test -w "$HOME" && test -w "$TMPDIR"; env';
-  const [first, ...rest] = await outputOf(() =>
-    run("env", "bash", script, { env: [{ name: "GREETING", value: "hello" }] }),
+  const [first, ...rest] = await outputOf(
+    await run("env", "bash", script, { env: [{ name: "GREETING", value: "hello" }] }),
   );
   expect(first).toBe(`hello|env|1|${namespace}`);
   const token = readFile(`${cluster.directory}/token`, "utf8");
@@ -148,13 +140,9 @@ test.each(Object.entries(hostile))("%s is a final failure with its reason", asyn
 });
 
 test("output that is no UTF-8 neither harms the Run nor gets lost", async () => {
-  const records: { message: string; encoding?: string }[] = [];
-  const made = await run("binary", "bash", "printf 'a\\xff\\xfeb\\n'");
-  const stop = cluster.cluster.logs.follow((record) => {
-    if (record.run === made.metadata.uid) records.push(record);
-  });
-  expect((await cluster.finished("binary")).status?.phase).toBe("Succeeded");
-  stop();
+  await run("binary", "bash", "printf 'a\\xff\\xfeb\\n'");
+  const records = await cluster.logOf("binary");
+  expect((await cluster.get(runs, "binary")).status?.phase).toBe("Succeeded");
   expect(
     records.map(({ message, encoding }) =>
       Buffer.from(message, encoding === "base64" ? "base64" : "utf8").toString("hex"),

@@ -7,10 +7,13 @@ import type { Runtime } from "#api/kinds/runtime.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import type { KubeObject } from "#api/meta.ts";
 import { actions, persistentWorkspaces, runs, runtimes, workflowRuns, workflows } from "#api/resources.ts";
+import { createLogs, fromStart, type LogItem } from "#extension-api/client/logs.ts";
 import { apiVersionOf, type Pod, persistentVolumeClaims, pods } from "#kube/builtin.ts";
+import { httpTransport } from "#kube/http-transport.ts";
 import type { Client, ResourceType } from "#kube/resource.ts";
 import { silentLogger } from "#kube/silent-logger.ts";
 import { systemClock, systemRandom } from "#kube/system.ts";
+import type { Transport } from "#kube/transport.ts";
 import { type Cluster, startCluster } from "#local/cluster.ts";
 import { until } from "./until.ts";
 
@@ -48,11 +51,24 @@ export class TestCluster {
   readonly cluster: Cluster;
   readonly client: Client;
   readonly directory: string;
+  /** Over HTTP, with the token of the kubeconfig. */
+  readonly transport: Transport;
 
   private constructor(cluster: Cluster, directory: string) {
     this.cluster = cluster;
     this.client = cluster.client;
     this.directory = directory;
+    this.transport = httpTransport({
+      server: cluster.url,
+      credentials: async () => ({ headers: { authorization: `Bearer ${await this.token()}` } }),
+      clock: systemClock,
+      random: systemRandom,
+      logger: silentLogger,
+    });
+  }
+
+  async token(): Promise<string> {
+    return (await readFile(`${this.directory}/token`, "utf8")).trim();
   }
 
   static async start(): Promise<TestCluster> {
@@ -68,6 +84,7 @@ export class TestCluster {
   }
 
   async stop(): Promise<void> {
+    await this.transport.close();
     await this.cluster.stop();
     await rm(this.directory, { recursive: true, force: true });
   }
@@ -111,6 +128,15 @@ export class TestCluster {
   /** Resolves when the WorkflowRun has ended, however it did. */
   workflowFinished(name: string, ms?: number): Promise<WorkflowRun> {
     return this.until(workflowRuns, name, (run) => run.status?.completionTime !== undefined, ms);
+  }
+
+  /** All that a Run printed, once it has ended: also what was still on its way then. */
+  async logOf(name: string): Promise<LogItem[]> {
+    const logs = createLogs({ transport: this.client.transport, clock: systemClock, random: systemRandom });
+    const all: LogItem[] = [];
+    const items = await logs.getLogs(namespace, name, { follow: true, cursor: fromStart }).stream();
+    for await (const item of items) all.push(item);
+    return all;
   }
 
   /** Resolves when the Runtime has that many ready Pods. */
