@@ -1,30 +1,16 @@
-import type { CertificateFiles } from "#kube/process/certificate-files.ts";
-import { choiceFlag, neededFlag, parseStrings, portFlag } from "#kube/process/flags.ts";
+import { neededFlag, parseStrings, type ServingFlags, servingFlagNames, servingFlags } from "#kube/process/flags.ts";
 
-export interface WebhookFlags {
-  /** Port of the webhook itself. */
-  readonly port: number;
-  /** Port of probes and metrics. */
-  readonly probePort: number;
-  readonly certificate: CertificateFiles;
+export interface WebhookFlags extends ServingFlags {
   /** User name of the controller: `system:serviceaccount:NAMESPACE:NAME`. */
   readonly controller: string;
-  readonly logLevel: "debug" | "info" | "warn" | "error";
 }
 
 /** The command line of the webhook, as the chart writes it. */
 export function parseFlags(args: readonly string[]): WebhookFlags {
   const component = "webhook";
-  const names = ["port", "probe-port", "tls-cert-file", "tls-key-file", "controller-username", "log-level"] as const;
-  const values = parseStrings(component, names, args);
+  const values = parseStrings(component, [...servingFlagNames, "controller-username"], args);
   return {
-    port: portFlag(component, "port", values.port ?? "9443"),
-    probePort: portFlag(component, "probe-port", values["probe-port"] ?? "8080"),
-    certificate: {
-      cert: neededFlag(component, "tls-cert-file", values["tls-cert-file"]),
-      key: neededFlag(component, "tls-key-file", values["tls-key-file"]),
-    },
+    ...servingFlags(component, values, 9443),
     controller: neededFlag(component, "controller-username", values["controller-username"]),
-    logLevel: choiceFlag(component, "log-level", values["log-level"] ?? "info", ["debug", "info", "warn", "error"]),
   };
 }

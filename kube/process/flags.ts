@@ -1,4 +1,5 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
+import type { CertificateFiles } from "./certificate-files.ts";
 
 /** The command line, or the environment, of a component is wrong. The message is for the operator; no stack helps. */
 export class UsageError extends Error {
@@ -56,6 +57,35 @@ export function componentFlags(
       "namespace (or the variable POD_NAMESPACE)",
       values.namespace ?? env.POD_NAMESPACE,
     ),
+    logLevel: choiceFlag(component, "log-level", values["log-level"] ?? "info", logLevels),
+  };
+}
+
+/** What every component takes whose replicas all serve over TLS. */
+export interface ServingFlags {
+  /** Port that it serves on. */
+  readonly port: number;
+  /** Port of probes and metrics. */
+  readonly probePort: number;
+  readonly certificate: CertificateFiles;
+  readonly logLevel: ComponentFlags["logLevel"];
+}
+
+export const servingFlagNames = ["port", "probe-port", "tls-cert-file", "tls-key-file", "log-level"] as const;
+
+/** The flags of a serving component out of parsed ones. */
+export function servingFlags(
+  component: string,
+  values: Partial<Record<(typeof servingFlagNames)[number], string>>,
+  defaultPort: number,
+): ServingFlags {
+  return {
+    port: portFlag(component, "port", values.port ?? String(defaultPort)),
+    probePort: portFlag(component, "probe-port", values["probe-port"] ?? "8080"),
+    certificate: {
+      cert: neededFlag(component, "tls-cert-file", values["tls-cert-file"]),
+      key: neededFlag(component, "tls-key-file", values["tls-key-file"]),
+    },
     logLevel: choiceFlag(component, "log-level", values["log-level"] ?? "info", logLevels),
   };
 }
