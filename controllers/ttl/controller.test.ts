@@ -54,6 +54,25 @@ test("after a restart what is overdue goes at once", async () => {
   expect(await plane.find(runs, "a")).toBeUndefined();
 });
 
+test.each([
+  ["behind", 90_000],
+  ["ahead", -90_000],
+])(
+  "the clock of the agent that wrote the end may be %s: a Run is found for its TTL after the end was seen",
+  async (_, behindMs) => {
+    await start();
+    const object = { metadata: { name: "a", namespace: "default" }, spec: spec({ ttlSecondsAfterFinished: 60 }) };
+    const made = await plane.create(runs, object);
+    await plane.settle();
+    const completionTime = timestamp(plane.clock.now() - behindMs);
+    await plane.client.of(runs).update({ ...made, status: { phase: "Cancelled", completionTime } }, "status");
+    await plane.elapse(59_000);
+    expect(await plane.find(runs, "a")).toBeDefined();
+    await plane.elapse(2000);
+    expect(await plane.find(runs, "a")).toBeUndefined();
+  },
+);
+
 test("a TTL that is set or changed after the end counts from the end", async () => {
   await start();
   await ended("a", undefined);

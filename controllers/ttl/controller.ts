@@ -19,11 +19,24 @@ export function timeLeft(ttlSeconds: number, finishedAt: number, now: number): n
   return finishedAt + ttlSeconds * 1000 - now;
 }
 
-/** Deletes Runs `ttlSecondsAfterFinished` after their end; those of a WorkflowRun go with it. */
+/**
+ * Deletes Runs `ttlSecondsAfterFinished` after their end; those of a WorkflowRun go with it. The end is when this
+ * controller saw it: `completionTime` is by the clock of an agent, which may be wrong, and counts only for ends before
+ * this controller was there.
+ */
 export function createRunTtl(deps: ControllerDeps, informers: Informers): Controller {
-  return createTtl("run-ttl", deps, runs, informers.runs, (run) =>
-    isTerminal(run.status?.phase) && !isStep(run) ? parseTime(run.status?.completionTime) : undefined,
-  );
+  const seen = new Map<string, number>();
+  informers.runs.onChange((old, next) => {
+    const uid = next?.metadata.uid ?? old?.metadata.uid ?? "";
+    if (next === undefined) seen.delete(uid);
+    else if (old !== undefined && !isTerminal(old.status?.phase) && isTerminal(next.status?.phase) && !isStep(next)) {
+      seen.set(uid, deps.clock.now());
+    }
+  });
+  return createTtl("run-ttl", deps, runs, informers.runs, (run) => {
+    if (!isTerminal(run.status?.phase) || isStep(run)) return undefined;
+    return seen.get(run.metadata.uid ?? "") ?? parseTime(run.status?.completionTime);
+  });
 }
 
 const isStep = ({ metadata }: Run) =>
