@@ -1,7 +1,7 @@
 /** Small workflows that also run on the embedded cluster: the same files, the same expectations, on real Pods. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { workflowRuns } from "#api/resources.ts";
 import { readCase, shownOf, start } from "#test/support/workflow-case.ts";
 import { bashRuntime, installPlatform, readyRuntime } from "./platform.ts";
@@ -33,8 +33,8 @@ beforeAll(async () => {
   namespace = await testNamespace("language");
   await readyRuntime(client, bashRuntime(namespace.name, { capacity: { resources: { runs: 16 } } }));
   for (const [name, each] of cases) started.set(name, start(client, { namespace: namespace.name, name }, each));
+  return () => namespace[Symbol.asyncDispose]();
 });
-afterAll(() => namespace[Symbol.asyncDispose]());
 
 test.each(cases)("%s ends on real Pods as it does on the embedded cluster", async (name, each) => {
   expect(await started.get(name)).toBeUndefined();
