@@ -76,6 +76,7 @@ export function createAgent(deps: AgentDeps, onReady: (ready: boolean) => void =
     pools: { clone: new Semaphore(clones), transfer: new Semaphore(transfers) },
     workspaces,
     life: life.signal,
+    isLeaving: () => draining,
     onWritten: (run, basis) => {
       // A Run that leaves the selection goes by its watch event; noting it here would keep it in the cache.
       if (run.status?.assignedPod === self.pod && !isTerminal(run.status.phase)) runInformer.noteWrite(run, basis);

@@ -36,6 +36,8 @@ export interface RunnerContext {
   readonly life: AbortSignal;
   /** A write of ours was stored. */
   readonly onWritten: (run: Run, basis: string | undefined) => void;
+  /** The Pod is ending, and cannot be kept. */
+  readonly isLeaving: () => boolean;
   /** Nothing is left to do for this Run under this assignment. */
   readonly onDone: (runner: AttemptRunner) => void;
 }
@@ -337,6 +339,12 @@ export class AttemptRunner {
         if (lost) await log.system("a Secret of this Run is gone: if the program prints its value, it is not masked");
         const end = await follow(deps, this.#id, log, life);
         await log.end();
+        // It ended with its Pod, and why that ended is not known here: eviction, deletion, loss. As after a crash of the
+        // agent the attempt stays as it is, until the controller has seen what became of the Pod.
+        if (this.#context.isLeaving() && ("lost" in end || end.exit.cause === "executor-stopped")) {
+          this.#context.onDone(this);
+          return;
+        }
         if ("lost" in end) {
           this.#send({ type: "FAILED", reason: "AttemptLost", message: end.lost });
           return;

@@ -310,3 +310,54 @@ test("an executor that does not answer when it is to forget an attempt is asked 
   await world.until(async () => (await world.executor.list()).length === 0);
   expect(lost).toBe(4);
 });
+
+/** The executor is told to end and says that of the program, when `stop` is called. */
+function stoppableExecutor(): { stop: () => void } {
+  const { watch } = world.executor;
+  const stopped = Promise.withResolvers<void>();
+  world.executor.watch = (id, fromSeq, onEvent, signal, taken) => {
+    const ended = stopped.promise.then(async () => {
+      const exit = { cause: "executor-stopped", leftoverProcesses: 0, outOfMemory: false, message: "" } as const;
+      await onEvent({ kind: "exited", seq: fromSeq + 1000, time: world.clock.now(), exit });
+    });
+    return Promise.race([ended, watch.call(world.executor, id, fromSeq, onEvent, signal, taken)]);
+  };
+  return { stop: () => stopped.resolve() };
+}
+
+test("what ends with its Pod is left to whoever sees why the Pod ended, and holds up nobody", async () => {
+  start();
+  const { stop } = stoppableExecutor();
+  world.programs.set("a", () => ({ durationMs: 1_000_000 }));
+  await world.createRun("a");
+  await world.assign("a");
+  await world.until(() => world.executor.running.length === 1);
+  const drain = world.agent?.drain(1000);
+  let over = false;
+  void drain?.then(() => {
+    over = true;
+  });
+  await world.until(() => over);
+  expect(world.agent?.activeRuns).toBe(1);
+  // The drain is over: the kubelet ends the executor, then the agent, which waits for what is left to write down.
+  let ended = false;
+  void world.agent?.drain(20_000).then(() => {
+    ended = true;
+  });
+  const before = world.clock.now();
+  stop();
+  await world.until(() => ended);
+  expect(world.clock.now() - before).toBeLessThan(5000);
+  expect(await world.status("a")).toMatchObject({ phase: "Running", attempt: 1 });
+});
+
+test("an executor that is stopped in a Pod that stays loses the attempt", async () => {
+  start();
+  const { stop } = stoppableExecutor();
+  world.programs.set("a", () => ({ durationMs: 1_000_000 }));
+  await world.createRun("a");
+  await world.assign("a");
+  await world.until(() => world.executor.running.length === 1);
+  stop();
+  expect(await world.untilOver("a")).toMatchObject({ phase: "Failed", reason: "AttemptLost" });
+});
