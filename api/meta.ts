@@ -95,11 +95,3 @@ export function keyOf(object: { metadata: { name: string; namespace?: string } }
   const { namespace, name } = object.metadata;
   return namespace === undefined ? name : `${namespace}/${name}`;
 }
-
-/** The parts of a key made by {@link keyOf}. */
-export function splitKey(key: string): { namespace: string | undefined; name: string } {
-  const slash = key.indexOf("/");
-  return slash < 0
-    ? { namespace: undefined, name: key }
-    : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
-}

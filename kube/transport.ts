@@ -107,7 +107,6 @@ export const isConflict = (error: unknown): error is StatusError =>
 export const isAlreadyExists = (error: unknown): error is StatusError =>
   hasCode(error, 409) && (error as StatusError).reason === "AlreadyExists";
 export const isForbidden = (error: unknown): error is StatusError => hasCode(error, 403);
-export const isInvalid = (error: unknown): error is StatusError => hasCode(error, 422);
 /** The watch cannot be resumed from this version: list again. */
 export const isGone = (error: unknown): error is StatusError => hasCode(error, 410);
 

@@ -3,7 +3,6 @@ import type { Resource } from "../meta.ts";
 import { Conditions, Enum, immutable, LabelName, ObservedGeneration, Time } from "../schema.ts";
 
 export const workspacePhases = ["Pending", "Bound", "Lost", "Released"] as const;
-export type WorkspacePhase = (typeof workspacePhases)[number];
 
 export const PersistentWorkspaceSpec = Type.Object(
   {

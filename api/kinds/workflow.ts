@@ -59,8 +59,5 @@ export const ActionStatus = Type.Object(
 );
 export type ActionStatus = Static<typeof ActionStatus>;
 
-/** What the statuses of Workflow and Action have in common. */
-export type TemplateStatus = Pick<WorkflowStatus, "observedGeneration" | "conditions">;
-
 export interface Workflow extends Resource<WorkflowSpec, WorkflowStatus> {}
 export interface Action extends Resource<ActionSpec, ActionStatus> {}

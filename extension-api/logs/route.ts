@@ -2,7 +2,7 @@ import type { ApiHandler } from "#kube/memory.ts";
 import { type ApiRequest, failure, StatusError } from "#kube/transport.ts";
 import { logsDiscovery, logsRoot, logsVersion } from "./discovery.ts";
 import { badRequest } from "./errors.ts";
-import { isFollow, parseLogQuery } from "./query.ts";
+import { parseLogQuery } from "./query.ts";
 import type { LogRequest, LogService } from "./service.ts";
 
 export { logsRoot };
@@ -35,9 +35,6 @@ export function createLogRoute(service: LogService): ApiHandler {
 async function* oneByOne<T>(batches: AsyncIterable<readonly T[]>): AsyncGenerator<T> {
   for await (const batch of batches) yield* batch;
 }
-
-/** Whether the answer to a request for this group is a stream. */
-export const isStream = (request: Pick<ApiRequest, "query">): boolean => isFollow(request.query ?? {});
 
 /** @throws StatusError 404, 405 or 400 for what is no request for a log. */
 export function logRequest({ method, path, query = {}, signal }: ApiRequest): LogRequest {

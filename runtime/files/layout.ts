@@ -2,9 +2,6 @@ import { reservedDirectory } from "#api/paths.ts";
 
 /** Where the files of Runs lie below the workspace volume: names only, nothing is made here. */
 
-/** Where the volume is mounted in the Pod; locally it is a directory of the state directory. */
-export const defaultRoot = "/workspace";
-
 export interface WorkspaceLayout {
   /** The workspace directory: working directory of its Runs. */
   readonly directory: string;

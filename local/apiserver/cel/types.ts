@@ -30,8 +30,6 @@ export const double: CelType = { kind: "double" };
 export const string: CelType = { kind: "string" };
 /** Conditions. */
 export const bool: CelType = { kind: "bool" };
-/** The type of `null` alone. */
-export const nullType: CelType = { kind: "null" };
 /** Known only when it runs. */
 export const dyn: CelType = { kind: "dyn" };
 /** Texts of format `byte`: can be compared, nothing else. */
