@@ -136,14 +136,17 @@ test("an evicted Pod may bring its Runs to an end; what takes longer than the dr
   expect((await podsOf(client, namespace.name, "bash")).map(({ metadata }) => metadata.name)).not.toContain(name);
 });
 
-test("a Pod whose files outgrow the sizeLimit of its workspace is evicted by the kubelet, and its Runs say so", async () => {
+// The kubelet measures volumes once a minute unless it is told otherwise, and looks for what to evict every 10 s.
+test("a Pod whose files outgrow the sizeLimit of its workspace is evicted by the kubelet, and its Runs say so", {
+  timeout: 240_000,
+}, async () => {
   const client = adminClient();
   await using namespace = await testNamespace("pressure");
   await readyRuntime(client, bashRuntime(namespace.name, { workspace: { emptyDir: { sizeLimit: "10Mi" } } }));
   const fits = await client.of(runs).create(bashRun(namespace.name, "fits", "head -c 1M /dev/zero >file"));
   expect((await finished(client, fits)).status?.phase).toBe("Succeeded");
   const big = await client.of(runs).create(bashRun(namespace.name, "big", "head -c 30M /dev/zero >file; sleep 600"));
-  const { status } = await finished(client, big, 90_000);
+  const { status } = await finished(client, big, 180_000);
   expect(status, status?.message).toMatchObject({ phase: "Failed", reason: "PodEvicted" });
   expect(status?.message).toContain('Usage of EmptyDir volume "workspace" exceeds the limit');
 });

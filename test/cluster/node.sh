@@ -70,6 +70,7 @@ clusterDNS: [$dns_service_ip]
 resolvConf: /dev/null
 imageGCHighThresholdPercent: 100
 imageGCLowThresholdPercent: 99
+volumeStatsAggPeriod: 10s # a test waits until the kubelet has seen how large a volume is
 evictionHard: {memory.available: 100Mi, nodefs.available: 1%, imagefs.available: 1%, nodefs.inodesFree: 1%}
 podLogsDir: $state/pod-logs
 volumePluginDir: $state/volume-plugins
