@@ -21,7 +21,7 @@ import { RunLog } from "#runtime/logs/run-log.ts";
 import { secretsNow } from "#runtime/references/environment.ts";
 import { Lookup } from "#runtime/references/lookup.ts";
 import type { AgentDeps, Pools } from "./deps.ts";
-import { executeRequest, exitEvent, follow, forgetAttempt, killAttempt, start } from "./execute.ts";
+import { executeRequest, exitEvent, follow, forgetAttempt, killAttempt, nextExecutor, start } from "./execute.ts";
 import { patiently } from "./patience.ts";
 import { layoutOf, type Prepared, prepare } from "./prepare.ts";
 import { isOurs, type Written, writeMove } from "./run-status-writer.ts";
@@ -339,6 +339,11 @@ export class AttemptRunner {
         if (lost) await log.system("a Secret of this Run is gone: if the program prints its value, it is not masked");
         const end = await follow(deps, this.#id, log, life);
         await log.end();
+        if ("exit" in end && end.exit.cause === "executor-stopped" && !this.#context.isLeaving()) {
+          // The kubelet ends this container also when it evicts the Pod, and tells the agent last.
+          await nextExecutor(deps, this.#bootId, life);
+          life.throwIfAborted();
+        }
         // It ended with its Pod, and why that ended is not known here: eviction, deletion, loss. As after a crash of the
         // agent the attempt stays as it is, until the controller has seen what became of the Pod.
         if (this.#context.isLeaving() && ("lost" in end || end.exit.cause === "executor-stopped")) {

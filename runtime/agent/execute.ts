@@ -1,5 +1,6 @@
 import { constants } from "node:os";
 import type { Run } from "#api/kinds/run.ts";
+import { sleep } from "#kube/ports.ts";
 import type { AttemptEvent } from "#machines/attempt.ts";
 import {
   AttemptOverError,
@@ -98,6 +99,26 @@ export async function follow(
   // An agent that died had taken the end already: events that were taken do not come again, but the list has it.
   exit ??= await askExecutor(deps, signal, () => exitOf(deps.executor, id));
   return exit === undefined ? { lost: "the executor does not know how the program ended" } : { exit };
+}
+
+/** A container that ends alone is started again at once, unless it has ended again and again. */
+const restartMs = 10_000;
+
+/**
+ * Resolves when another executor answers than the one that was stopped: then only its container was restarted, and the
+ * Pod goes on. Also after 10 s, since a container that keeps ending is started later and later.
+ */
+export async function nextExecutor(
+  { clock, executor }: Pick<AgentDeps, "clock" | "executor">,
+  stoppedBootId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const until = clock.monotonic() + restartMs;
+  while (clock.monotonic() < until && !signal.aborted) {
+    const next = await executor.health(signal).catch(() => undefined); // it is not there yet
+    if (next !== undefined && next.bootId !== stoppedBootId) return;
+    await sleep(clock, 200, signal);
+  }
 }
 
 async function exitOf(executor: ExecutorClient, id: ExecutionId): Promise<ExecutionExit | undefined> {

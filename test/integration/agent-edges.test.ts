@@ -351,7 +351,7 @@ test("what ends with its Pod is left to whoever sees why the Pod ended, and hold
   expect(await world.status("a")).toMatchObject({ phase: "Running", attempt: 1 });
 });
 
-test("an executor that is stopped in a Pod that stays loses the attempt", async () => {
+test("an executor that is stopped because the kubelet evicts its Pod loses no attempt: the agent is told to end last", async () => {
   start();
   const { stop } = stoppableExecutor();
   world.programs.set("a", () => ({ durationMs: 1_000_000 }));
@@ -359,5 +359,29 @@ test("an executor that is stopped in a Pod that stays loses the attempt", async 
   await world.assign("a");
   await world.until(() => world.executor.running.length === 1);
   stop();
+  const stoppedAt = world.clock.now();
+  await world.until(() => world.clock.now() > stoppedAt + 3000);
+  world.agent?.stop();
+  await world.until(() => world.clock.now() > stoppedAt + 60_000);
+  expect(await world.status("a")).toMatchObject({ phase: "Running", attempt: 1 });
+});
+
+test.each([
+  ["and comes back: the attempt is lost as soon as it answers", true, 1000],
+  ["and does not come back: the attempt is lost all the same", false, 11_000],
+])("an executor is stopped in a Pod that stays, %s", async (_, comesBack, withinMs) => {
+  start();
+  const { stop } = stoppableExecutor();
+  world.programs.set("a", () => ({ durationMs: 1_000_000 }));
+  await world.createRun("a");
+  await world.assign("a");
+  await world.until(() => world.executor.running.length === 1);
+  stop();
+  const stoppedAt = world.clock.now();
+  if (comesBack) {
+    const { health } = world.executor;
+    world.executor.health = async (signal) => ({ ...(await health.call(world.executor, signal)), bootId: "next" });
+  }
   expect(await world.untilOver("a")).toMatchObject({ phase: "Failed", reason: "AttemptLost" });
+  expect(world.clock.now() - stoppedAt).toBeLessThan(withinMs);
 });
