@@ -1,5 +1,3 @@
-import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
-import type { Run } from "#api/kinds/run.ts";
 import type { AppliedAction, WorkflowRun, WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
 import { type KubeObject, keyOf } from "#api/meta.ts";
 import { persistentWorkspaces, runs, workflowRuns } from "#api/resources.ts";
@@ -11,31 +9,21 @@ import { tell, workflowEnd } from "#controllers/trouble.ts";
 import { type Controller, createController } from "#kube/controller.ts";
 import { drive } from "#kube/drive.ts";
 import type { Informer } from "#kube/informer.ts";
-import { runLanes } from "#kube/lanes.ts";
 import { orNothing } from "#kube/or-nothing.ts";
 import { after, done, type Outcome, retry } from "#kube/outcome.ts";
 import type { ResourceClient } from "#kube/resource.ts";
-import { isAlreadyExists, isConflict, isNotFound, StatusError } from "#kube/transport.ts";
 import { isActive } from "#machines/derive.ts";
-import { newJob } from "#machines/job.ts";
-import { clip } from "#machines/lib/text.ts";
 import { isChildOf } from "#workflows/child-meta.ts";
-import { childWorkspace } from "#workflows/child-workspace.ts";
-import { maxLevels } from "#workflows/uses.ts";
-import { memberOf } from "#workflows/values.ts";
 import { createActionDesk } from "./actions/desk.ts";
-import { advance, type Effect, stepOf } from "./advance.ts";
-import { buildRun } from "./build-run.ts";
+import { advance, type Effect } from "./advance.ts";
 import { namedChildren, namedRuns, namedWorkspaces } from "./children.ts";
 import { deadlines } from "./deadlines.ts";
-import { followUps, isUnasked, lacksTtl } from "./follow-ups.ts";
-import { type JobContext, jobContext, runtimeNameOf } from "./job-context.ts";
-import { buildCall } from "./observe-call.ts";
-import { neverClaimed } from "./observe-step.ts";
+import { createEffects, effectsAtOnce } from "./effects.ts";
+import { familyOf, ownerOf } from "./family.ts";
+import { isUnasked, lacksTtl } from "./follow-ups.ts";
 import type { Found, Seen, Source } from "./seen.ts";
 import { createSources } from "./source.ts";
 import { deprecatedUse } from "./spec-fields.ts";
-import { placeOf } from "./step-place.ts";
 
 export interface WorkflowSettings {
   /** TTL that the workspace of a job gets when the job is over, in seconds. */
@@ -61,12 +49,6 @@ interface Memory {
 const wideJobs = 8;
 const gatheringMs = 100;
 
-/**
- * Requests for children of one run at a time. Jobs do not wait for each other's: one whose child the API server does not take
- * holds up nobody else. As many as the clients keep connections to the API server.
- */
-const effectsAtOnce = 16;
-
 /** Walks every WorkflowRun through its graph. It is the only writer of WorkflowRun status. */
 export function createWorkflowRunController(
   deps: ControllerDeps,
@@ -80,13 +62,20 @@ export function createWorkflowRunController(
   const sources = createSources(deps, informers);
   const desk = createActionDesk(deps, informers);
   const memories = new Map<string, Memory>();
+  const family = familyOf(informers);
+  const effects = createEffects(deps, informers, {
+    workspaceTtlSeconds: settings.workspaceTtlSeconds,
+    freeze: sources.freeze,
+    onRefused: (run, name, message) => memoryOf(run.metadata.uid ?? "").refused.set(name, message),
+    again: (run) => controller.enqueue(keyOf(run)),
+  });
   const controller = createController({ name: "workflow-run", reconcile, workers: 8, ...deps });
 
   informers.workflowRuns.onChange((old, next) => {
     wakeOwner(next ?? old);
     if (next !== undefined) {
       controller.enqueue(keyOf(next));
-      wakeChildren(next);
+      for (const child of family.below(next)) controller.enqueue(keyOf(child));
     } else if (old?.metadata.uid !== undefined) forget(old.metadata.uid);
   });
   informers.runs.onChange((old, next) => wakeOwner(next ?? old));
@@ -104,31 +93,6 @@ export function createWorkflowRunController(
       }
     }
   });
-
-  /** A job that is a WorkflowRun of its own ends when its job is to, and nothing begins there while one above is suspended. */
-  function wakeChildren(run: WorkflowRun, level = 1): void {
-    // Owners may be made to go round in a circle by hand.
-    if (level >= maxLevels) return;
-    for (const child of informers.workflowRuns.byIndex("owner", run.metadata.uid ?? "")) {
-      if (hasEnded(child.status?.phase)) continue;
-      controller.enqueue(keyOf(child));
-      wakeChildren(child, level + 1);
-    }
-  }
-
-  /** Whether a run, or one that it is a job of, is suspended. */
-  function isHeld(run: WorkflowRun, level = 1): boolean {
-    if (run.status?.suspended === true) return true;
-    const parent = level >= maxLevels ? undefined : parentOf(run);
-    return parent !== undefined && isHeld(parent, level + 1);
-  }
-
-  /** The run whose job this one is; undefined also when it is gone, and the garbage collector will come. */
-  function parentOf(run: WorkflowRun): WorkflowRun | undefined {
-    const owner = ownerOf(run);
-    const found = owner && informers.workflowRuns.get(`${run.metadata.namespace}/${owner.name}`);
-    return found?.metadata.uid === owner?.uid ? found : undefined;
-  }
 
   function wakeOwner(child: KubeObject | undefined): void {
     const owner = ownerOf(child);
@@ -157,7 +121,7 @@ export function createWorkflowRunController(
       {
         gather: () => gather(key),
         step: (seen, now) => {
-          const { status, changed, effects, answers, applied } = advance(seen, now);
+          const { status, changed, effects: due, answers, applied } = advance(seen, now);
           memoryOf(seen.run.metadata.uid ?? "").activeJobs = Object.values(status.jobs ?? {}).filter(isActive).length;
           // Of actions that changed nothing there is no record: they are answered all the same.
           const answer: AnswerActions = {
@@ -165,7 +129,7 @@ export function createWorkflowRunController(
             applied,
             answers: [...(status.appliedActions ?? []), ...(changed ? [] : answers)],
           };
-          return { status, changed, effects: [answer, ...effects, { type: "followUp", status }] };
+          return { status, changed, effects: [answer, ...due, { type: "followUp", status }] };
         },
         persist: async ({ run }, status) => {
           const written = await workflowRunClient.update(withStatus(run, status), "status");
@@ -175,15 +139,15 @@ export function createWorkflowRunController(
           for (const field of deprecatedUse(run.status, status)) warnOfField(deps, run, field);
         },
         run: async (effect, seen) => {
-          if (effect.type === "followUp") return follow(seen, effect.status);
+          if (effect.type === "followUp") return effects.follow(seen, effect.status);
           if (effect.type === "answer") {
             for (const { action, name } of effect.applied) {
               const message = `${action} was applied, as WorkflowAction ${name} asks`;
               tell(deps.recorder, workflowRuns, seen.run, { type: "Normal", reason: "WorkflowActionApplied", message });
             }
-            return desk.tell(stored(seen), effect.answers);
+            return desk.tell(effects.stored(seen), effect.answers);
           }
-          return perform(effect, seen);
+          return effects.perform(effect, seen);
         },
         lanes: {
           laneOf: (effect) =>
@@ -217,7 +181,7 @@ export function createWorkflowRunController(
       const childUid = child.metadata.uid ?? "";
       if (!memory.sightings.has(childUid)) memory.sightings.set(childUid, clock.now());
     }
-    const parent = parentOf(run);
+    const parent = family.parentOf(run);
     const inbox = await desk.read(run);
     const isRetried = inbox.pending.some(({ spec }) => spec.action === "Retry");
     const isOver = hasEnded(run.status?.phase) && !isRetried;
@@ -229,7 +193,7 @@ export function createWorkflowRunController(
       inbox,
       runs: await find(run, ownRuns, namedRuns(run), informers.runs, runClient),
       workspaces: await find(run, ownWorkspaces, namedWorkspaces(run), informers.workspaces, workspaceClient),
-      ...(parent === undefined ? {} : { parent, isHeld: isHeld(parent) }),
+      ...(parent === undefined ? {} : { parent, isHeld: family.isHeld(parent) }),
       children: await find(run, ownChildren, namedChildren(run), informers.workflowRuns, workflowRunClient),
       runtimeOf: (name) => informers.runtimes.get(`${run.metadata.namespace}/${name}`),
       refused: memory.refused,
@@ -263,141 +227,12 @@ export function createWorkflowRunController(
     return found;
   }
 
-  async function perform(effect: Effect, seen: Seen): Promise<void> {
-    const { namespace } = seen.run.metadata;
-    switch (effect.type) {
-      case "createSnapshot":
-        return sources.freeze(seen.run, effect.name);
-      case "createWorkspace": {
-        const context = contextOf({ ...seen, run: stored(seen) }, effect.job);
-        if (context === undefined) return;
-        const { attempt, collision } = effect;
-        const runtime = runtimeNameOf(context);
-        if (!runtime.ok) return;
-        const job = { id: effect.job, runsOn: runtime.value };
-        const workspace = childWorkspace({ owner: seen.run, job, jobAttempt: attempt, collision });
-        if (await create(seen, workspace, workspaceClient, informers.workspaces)) return;
-        // No Run of ours may name somebody else's workspace: the effects after this one wait for the next pass.
-        const taken = await orNothing(workspaceClient.get({ namespace, name: workspace.metadata.name }));
-        if (taken !== undefined && !isChildOf(taken, seen.run)) {
-          throw new Error(`a PersistentWorkspace named ${workspace.metadata.name} belongs to somebody else`);
-        }
-        return;
-      }
-      case "createRun": {
-        const run = plannedRun(seen, effect);
-        if (run !== undefined) await create(seen, run, runClient, informers.runs);
-        return;
-      }
-      case "createWorkflowRun": {
-        const run = stored(seen);
-        const context = contextOf({ ...seen, run }, effect.job);
-        const child = context && buildCall(context, memberOf(run.status?.jobs, effect.job) ?? newJob());
-        if (child !== undefined) await create(seen, child, workflowRunClient, informers.workflowRuns);
-        return;
-      }
-      case "deleteRun": {
-        const run = await orNothing(runClient.get({ namespace, name: effect.runName }));
-        if (run !== undefined && isChildOf(run, seen.run) && neverClaimed(run)) await deleteUnclaimed(run);
-        return;
-      }
-      case "cancelRun": {
-        const run = await orNothing(runClient.get({ namespace, name: effect.runName }));
-        if (run !== undefined && isChildOf(run, seen.run)) await cancel(run, seen);
-        return;
-      }
-      default:
-        effect satisfies never;
-    }
-  }
-
-  /** The WorkflowRun with the status that this pass has stored. */
-  const stored = ({ run }: Seen): WorkflowRun => informers.workflowRuns.get(keyOf(run)) ?? run;
-
-  /** The Run of a step as the status that was just stored names it. */
-  function plannedRun(seen: Seen, effect: { job: string; step: string; parent?: string }): Run | undefined {
-    const run = stored(seen);
-    const context = contextOf({ ...seen, run }, effect.job);
-    const job = memberOf(run.status?.jobs, effect.job);
-    const found = context && job && placeOf(context, job, effect);
-    const step = stepOf(job, effect);
-    if (context === undefined || job === undefined || found === undefined || step === undefined) return undefined;
-    const built = buildRun(context, job, found.place, found.plan, step.collision ?? 0);
-    return built.ok ? built.run : undefined;
-  }
-
-  function contextOf(seen: Seen, id: string): JobContext | undefined {
-    if (seen.source.kind !== "plan" || !seen.source.compiled.ok) return undefined;
-    return jobContext(seen, seen.source.compiled.plan, id, clock.now());
-  }
-
-  /**
-   * Creates a child; false when there is an object of that name, which is looked at in the next pass. One that is
-   * refused is remembered for it.
-   */
-  async function create<T extends KubeObject>(
-    seen: Seen,
-    object: T,
-    live: ResourceClient<T>,
-    informer: Informer<T>,
-  ): Promise<boolean> {
-    try {
-      informer.noteWrite(await live.create(object));
-    } catch (error) {
-      if (isAlreadyExists(error)) {
-        // Somebody else's object wakes nobody here.
-        controller.enqueue(keyOf(seen.run));
-        return false;
-      }
-      if (!(error instanceof StatusError) || !isRefusal(error)) throw error;
-      memoryOf(seen.run.metadata.uid ?? "").refused.set(object.metadata.name, error.message);
-      controller.enqueue(keyOf(seen.run));
-    }
-    return true;
-  }
-
-  async function deleteUnclaimed(run: Run): Promise<void> {
-    const { uid, resourceVersion } = run.metadata;
-    try {
-      await runClient.delete(run.metadata, { preconditions: { uid, resourceVersion } });
-      informers.runs.noteDelete(run);
-    } catch (error) {
-      // Changed meanwhile: it is no step's Run any more, so the follow-up asks it to end.
-      if (!isNotFound(error) && !isConflict(error)) throw error;
-    }
-  }
-
-  async function cancel(run: Run, seen: Seen): Promise<void> {
-    if (run.spec.termination !== undefined) return;
-    const why = stored(seen).status?.message ?? `WorkflowRun ${seen.run.metadata.name} needs it no longer`;
-    const message = clip(why, maxTerminationMessage);
-    const patch = { metadata: { uid: run.metadata.uid }, spec: { termination: { mode: "Immediate", message } } };
-    await patchChild(runClient, informers.runs, run, patch);
-  }
-
-  async function follow(seen: Seen, status: WorkflowRunStatus): Promise<void> {
-    const { abandoned, unneeded } = followUps(seen, status);
-    const spec = { ttlSecondsAfterUnused: settings.workspaceTtlSeconds };
-    const tasks = [
-      ...abandoned.map((run) => ({ name: run.metadata.name, do: () => cancel(run, seen) })),
-      ...unneeded.map((workspace) => ({
-        name: workspace.metadata.name,
-        do: () =>
-          patchChild(workspaceClient, informers.workspaces, workspace, {
-            metadata: { uid: workspace.metadata.uid },
-            spec,
-          }),
-      })),
-    ];
-    await runLanes(tasks, { laneOf: ({ name }) => name, limit: effectsAtOnce }, (task) => task.do());
-  }
-
   function nextWake(status: WorkflowRunStatus, seen: Seen, now: number): Outcome {
     if (status.phase === "Pending" && seen.source.kind === "unfrozen") return after(0, "start from the frozen copy");
     // Actions were looked at all the same: a run whose templates cannot be read can be stopped.
     if (seen.source.kind === "unavailable") return retry(seen.source.error);
     if (hasEnded(seen.run.status?.phase) && !hasEnded(status.phase)) return after(0, "the next attempt begins");
-    if (desk.hasTold(stored(seen))) return after(0, "records of actions that are answered");
+    if (desk.hasTold(effects.stored(seen))) return after(0, "records of actions that are answered");
     const times = deadlines(seen, status, now);
     if (!hasEnded(status.phase) && isBehind(seen)) times.push(now + lookAgainMs);
     return times.length === 0
@@ -419,20 +254,11 @@ export function createWorkflowRunController(
   return controller;
 }
 
-/** Bound of `spec.termination.message` of a Run. */
-const maxTerminationMessage = 1024;
-
 function warnOfField({ recorder, tally }: ControllerDeps, run: WorkflowRun, field: "suspend" | "shutdown"): void {
   tally?.count("deprecated_fields_total", { field: `spec.${field}` });
   const verbs = field === "suspend" ? "Suspend or Resume" : "Stop or Terminate";
   const message = `spec.${field} of a WorkflowRun that has begun is deprecated: create a WorkflowAction with ${verbs}`;
   tell(recorder, workflowRuns, run, { type: "Warning", reason: "DeprecatedField", message });
-}
-
-/** The WorkflowRun that an object is a child of. */
-function ownerOf(child: KubeObject | undefined) {
-  const owner = child?.metadata.ownerReferences?.find((reference) => reference.controller);
-  return owner?.kind === workflowRuns.kind ? owner : undefined;
 }
 
 interface AnswerActions {
@@ -445,21 +271,4 @@ interface AnswerActions {
 interface FollowUp {
   readonly type: "followUp";
   readonly status: WorkflowRunStatus;
-}
-
-/** Answers that will not change by asking again: the object is bad, or this controller may not create it. */
-const isRefusal = (error: StatusError) =>
-  error.code === 400 || error.code === 403 || error.code === 413 || error.code === 422;
-
-async function patchChild<T extends PersistentWorkspace | Run>(
-  client: ResourceClient<T>,
-  informer: Informer<T>,
-  child: T,
-  patch: unknown,
-): Promise<void> {
-  try {
-    informer.noteWrite(await client.patch(child.metadata, patch));
-  } catch (error) {
-    if (!isNotFound(error) && !isConflict(error)) throw error; // gone, or a namesake
-  }
 }
