@@ -57,7 +57,8 @@ export function advanceJobs(
     seen,
     plan,
     ending,
-    isSuspended: status.phase === "Suspended" || seen.isHeld === true,
+    // One that ends does not wait: shutdown beats suspension, also that of a run above.
+    isSuspended: status.phase !== "Stopping" && (status.phase === "Suspended" || seen.heldBy !== undefined),
     now,
     jobs: { ...before },
     budget: new Budget(seen.run.status),

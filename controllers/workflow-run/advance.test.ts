@@ -80,6 +80,7 @@ class World {
       children: this.children,
       runtimeOf: (name) => this.runtimes.get(name),
       honoursDeprecated: true,
+      waitingBelow: () => [],
       inbox: { pending: [], told: [] },
       refused: this.refused,
       sightings: this.sightings,

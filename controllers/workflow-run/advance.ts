@@ -49,6 +49,8 @@ export function advance(seen: Seen, now: number): Advanced {
     run: seen.run,
     ...(plan !== undefined && { plan }),
     isGraphUnavailable: seen.source.kind === "unavailable",
+    ...(seen.heldBy !== undefined && { heldBy: seen.heldBy }),
+    waitingBelow: () => seen.waitingBelow(),
     runUids: new Set(
       [...seen.runs.values()].flatMap((found) => (found.kind === "ours" ? [found.object.metadata.uid ?? ""] : [])),
     ),

@@ -19,7 +19,7 @@ import { advance, type Effect } from "./advance.ts";
 import { namedChildren, namedRuns, namedWorkspaces } from "./children.ts";
 import { deadlines } from "./deadlines.ts";
 import { createEffects, effectsAtOnce } from "./effects.ts";
-import { familyOf, ownerOf } from "./family.ts";
+import { familyOf, ownerOf, waitsForResume } from "./family.ts";
 import { isUnasked, lacksTtl } from "./follow-ups.ts";
 import type { Found, Seen, Source } from "./seen.ts";
 import { createSources } from "./source.ts";
@@ -182,6 +182,7 @@ export function createWorkflowRunController(
       if (!memory.sightings.has(childUid)) memory.sightings.set(childUid, clock.now());
     }
     const parent = family.parentOf(run);
+    const holder = family.holderOf(run);
     const inbox = await desk.read(run);
     const isRetried = inbox.pending.some(({ spec }) => spec.action === "Retry");
     const isOver = hasEnded(run.status?.phase) && !isRetried;
@@ -193,7 +194,9 @@ export function createWorkflowRunController(
       inbox,
       runs: await find(run, ownRuns, namedRuns(run), informers.runs, runClient),
       workspaces: await find(run, ownWorkspaces, namedWorkspaces(run), informers.workspaces, workspaceClient),
-      ...(parent === undefined ? {} : { parent, isHeld: family.isHeld(parent) }),
+      ...(parent !== undefined && { parent }),
+      ...(holder !== undefined && { heldBy: holder.metadata.name }),
+      waitingBelow: () => [...family.below(run)].filter(waitsForResume).map(({ metadata }) => metadata.name),
       children: await find(run, ownChildren, namedChildren(run), informers.workflowRuns, workflowRunClient),
       runtimeOf: (name) => informers.runtimes.get(`${run.metadata.namespace}/${name}`),
       refused: memory.refused,

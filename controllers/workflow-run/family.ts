@@ -5,19 +5,23 @@ import { hasEnded } from "#api/workflow-phases.ts";
 import type { Informers } from "#controllers/informers.ts";
 import { maxLevels } from "#workflows/uses.ts";
 
-/** Runs above and below a run: a job of a run may be a WorkflowRun of its own. Owners may be made to go round in a circle by hand. */
+/**
+ * Runs above and below a run: a job of a run may be a WorkflowRun of its own. What is said above is not copied to those below: each
+ * looks it up when it is its turn, so that a crash between two writes loses nothing, and a Resume above takes nothing away that
+ * somebody said below. Owners may be made to go round in a circle by hand.
+ */
 export interface Family {
   /** The run whose job this one is; undefined also when it is gone, and the garbage collector will come. */
   parentOf(run: WorkflowRun): WorkflowRun | undefined;
-  /** Whether a run, or one that it is a job of, is suspended. */
-  isHeld(run: WorkflowRun): boolean;
+  /** The nearest run above that is suspended: nothing begins below it. One that ends beats those above it. */
+  holderOf(run: WorkflowRun): WorkflowRun | undefined;
   /** The runs below a run that have not ended: they end when their job is to, and nothing begins there while one above is suspended. */
   below(run: WorkflowRun): Iterable<WorkflowRun>;
 }
 
 /** @returns the relations of WorkflowRuns as the caches know them. */
 export function familyOf({ workflowRuns: cache }: Pick<Informers, "workflowRuns">): Family {
-  return { parentOf, isHeld: (run) => isHeld(run, 1), below: (run) => below(run, 1) };
+  return { parentOf, holderOf: (run) => holderOf(run, 1), below: (run) => below(run, 1) };
 
   function parentOf(run: WorkflowRun): WorkflowRun | undefined {
     const owner = ownerOf(run);
@@ -25,10 +29,10 @@ export function familyOf({ workflowRuns: cache }: Pick<Informers, "workflowRuns"
     return found?.metadata.uid === owner?.uid ? found : undefined;
   }
 
-  function isHeld(run: WorkflowRun, level: number): boolean {
-    if (run.status?.suspended === true) return true;
+  function holderOf(run: WorkflowRun, level: number): WorkflowRun | undefined {
     const parent = level >= maxLevels ? undefined : parentOf(run);
-    return parent !== undefined && isHeld(parent, level + 1);
+    if (parent === undefined || parent.status?.phase === "Stopping") return undefined;
+    return parent.status?.phase === "Suspended" ? parent : holderOf(parent, level + 1);
   }
 
   function* below(run: WorkflowRun, level: number): Iterable<WorkflowRun> {
@@ -39,6 +43,11 @@ export function familyOf({ workflowRuns: cache }: Pick<Informers, "workflowRuns"
       yield* below(child, level + 1);
     }
   }
+}
+
+/** Whether a Resume of this very run would do something: it is suspended, or a gate of it waits. */
+export function waitsForResume({ status }: WorkflowRun): boolean {
+  return status?.suspended === true || Object.values(status?.jobs ?? {}).some(({ phase }) => phase === "Suspended");
 }
 
 /** The WorkflowRun that an object is a child of. */

@@ -45,8 +45,10 @@ export interface Seen {
   readonly inbox: Inbox;
   /** The run whose job this one is. */
   readonly parent?: WorkflowRun;
-  /** Whether that one is suspended, or one further up: then nothing begins here either. */
-  readonly isHeld?: boolean;
+  /** Name of the run above that is suspended: nothing begins here either, until that is resumed. */
+  readonly heldBy?: string;
+  /** Names of the runs below that a Resume of their own would move. */
+  waitingBelow(): readonly string[];
   /** WorkflowRuns of jobs that use Workflows by name, as for Runs. */
   readonly children: ReadonlyMap<string, Found<WorkflowRun>>;
   runtimeOf(name: string): Runtime | undefined;

@@ -57,6 +57,7 @@ function passMs(run: WorkflowRun, children: readonly Run[], workspaces: readonly
     runs: found(children),
     workspaces: found(workspaces),
     children: new Map(),
+    waitingBelow: () => [],
     inbox: { pending: [], told: [] },
     honoursDeprecated: true,
     runtimeOf: () => runtime,

@@ -1,7 +1,8 @@
 /** The controller dies at every point of what it does with actions; another one goes on. Each action has one effect and one answer. */
 import { expect, test } from "vitest";
+import type { JobSpec } from "#api/kinds/job.ts";
 import type { WorkflowActionSpec } from "#api/kinds/workflow-action.ts";
-import { runs, runtimes, workflowActions, workflowRuns } from "#api/resources.ts";
+import { runs, runtimes, workflowActions, workflowRuns, workflows } from "#api/resources.ts";
 import { createInformers, startInformers } from "#controllers/informers.ts";
 import { createWorkflowActionController } from "#controllers/workflow-action/index.ts";
 import { createWorkflowRunController } from "#controllers/workflow-run/index.ts";
@@ -14,7 +15,6 @@ import { type Transport, TransportError } from "#kube/transport.ts";
 import { ControlPlane } from "./support/control-plane.ts";
 
 const namespace = "default";
-const jobs = { a: { "runs-on": "bash", steps: [{ name: "one", run: "true" }] } };
 
 /** One life of the controllers, which ends at a write; nothing of it is left then but what is stored. */
 class Life {
@@ -66,7 +66,9 @@ interface Told {
 }
 
 /** A run at work, and everything that is ever seen of it and of the actions. */
-async function world() {
+async function world(
+  jobs: Record<string, JobSpec> = { a: { "runs-on": "bash", steps: [{ name: "one", run: "true" }] } },
+) {
   const plane = new ControlPlane();
   const story: Told[] = [];
   const answers = new Map<string, string[]>();
@@ -89,6 +91,11 @@ async function world() {
   await plane.create(runtimes, {
     metadata: { name: "bash", namespace },
     spec: { template: { spec: { containers: [{ name: "runtime", image: "x" }] } } },
+  });
+  const twoSteps = ["one", "two"].map((name) => ({ name, run: "true" }));
+  await plane.create(workflows, {
+    metadata: { name: "inner", namespace },
+    spec: { jobs: { a: { "runs-on": "bash", steps: twoSteps } } },
   });
   const life = new Life(plane);
   await plane.create(workflowRuns, { metadata: { name: "ci", namespace }, spec: { jobs } });
@@ -193,4 +200,39 @@ test("what was answered long ago is collected, also when the controller dies whi
     stop();
     return !died;
   }, 2);
+});
+
+test("what is below a suspended run begins nothing, whenever the controller dies, and goes on after a Resume", async () => {
+  await everyDeath(async (writes) => {
+    const { plane, answers, ask, stop } = await world({ call: { uses: "inner" } });
+    const children = async () => (await plane.client.of(runs).list({ namespace })).items;
+    await ask("hold", "Suspend");
+    const first = new Life(plane, writes);
+    await plane.elapse(2000);
+    const [child] = await children();
+    const ended = { phase: "Succeeded" as const, attempt: 1, completionTime: "2026-01-01T00:00:09.000000Z" };
+    if (answers.has("hold") && child !== undefined) {
+      await plane.client.of(runs).update({ ...child, status: ended }, "status");
+    }
+    await plane.elapse(5000);
+    const died = first.isOver;
+    first.end();
+    const second = new Life(plane);
+    await plane.until(() => answers.size === 1);
+    const [late] = await children();
+    if (late !== undefined && late.status?.phase !== "Succeeded") {
+      await plane.client.of(runs).update({ ...late, status: ended }, "status");
+    }
+    await plane.elapse(60_000);
+    expect(await children(), `after ${writes} writes`).toHaveLength(1);
+    await ask("on", "Resume");
+    await plane.until(async () => (await children()).length === 2);
+    expect(Object.fromEntries(answers)).toEqual({
+      hold: ["Succeeded ActionApplied"],
+      on: ["Succeeded ActionApplied"],
+    });
+    second.end();
+    stop();
+    return !died;
+  }, 4);
 });

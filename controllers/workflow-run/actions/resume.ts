@@ -8,22 +8,42 @@ import { type ApplyContext, refuse, type Verdict } from "./verdict.ts";
 
 /** Resume: the run goes on and its gates open. With a selector only the gates that it matches do, and a suspension stays. */
 export function resume(action: WorkflowAction, context: ApplyContext): Verdict {
-  const { run, plan, snapshot: before, now } = context;
+  const { run, plan, snapshot: before, heldBy, now } = context;
   const { nodeFieldSelector = "", outputParameters } = action.spec.resume ?? {};
   const { name } = run.metadata;
   const gates = plan === undefined ? [] : activeGates(before, plan);
   if (nodeFieldSelector !== "") {
     const chosen = choose(gates, nodeFieldSelector, "NothingToResume");
-    if (!chosen.ok) return chosen.verdict;
+    if (!chosen.ok) return gates.length > 0 ? chosen.verdict : withHint(chosen.verdict, context);
     return open(chosen.gates, outputParameters, context) ?? unreachable();
   }
   const opened = open(gates, undefined, context);
   if (opened?.outcome === "Failed") return opened;
   const { snapshot, changed } = step(workflowRunMachine, opened?.snapshot ?? before, { type: "RESUME", now });
-  if (changed) return { outcome: "Succeeded", snapshot, message: `WorkflowRun ${name} goes on` };
+  if (changed) {
+    const when =
+      heldBy === undefined || snapshot.value === "Stopping" ? "" : ` when WorkflowRun ${heldBy} is resumed, too`;
+    return { outcome: "Succeeded", snapshot, message: `WorkflowRun ${name} goes on${when}` };
+  }
   if (opened !== undefined) return opened;
   const where = before.value === "Pending" || before.value === "Stopping" ? before.value : "at work";
-  return refuse("NothingToResume", `WorkflowRun ${name} is not suspended and has no gate that waits; it is ${where}`);
+  const why = `WorkflowRun ${name} is not suspended and has no gate that waits; it is ${where}`;
+  return withHint(refuse("NothingToResume", why), context);
+}
+
+/** Where there is something to resume, if not here. A Resume is for one run: what somebody suspended below is not its business. */
+function withHint(verdict: Verdict, { heldBy, waitingBelow }: ApplyContext): Verdict {
+  const below = heldBy === undefined ? waitingBelow() : [];
+  if (verdict.outcome !== "Failed" || verdict.reason !== "NothingToResume") return verdict;
+  if (heldBy !== undefined) {
+    return {
+      ...verdict,
+      message: `${verdict.message}; it waits because WorkflowRun ${heldBy} is suspended: resume that`,
+    };
+  }
+  if (below.length === 0) return verdict;
+  const waits = below.length === 1 ? "waits: resume that" : "wait: resume those";
+  return { ...verdict, message: `${verdict.message}; WorkflowRun ${below.join(", ")}, which is part of it, ${waits}` };
 }
 
 /** Opens gates, all or none; undefined when there are none. */

@@ -12,6 +12,10 @@ export interface ApplyContext {
   readonly plan?: WorkflowPlan;
   /** The graph cannot be read at the moment, and may be soon. */
   readonly isGraphUnavailable: boolean;
+  /** Name of the run above that is suspended, if one is. */
+  readonly heldBy?: string;
+  /** Names of the runs below that a Resume of their own would move. */
+  waitingBelow(): readonly string[];
   /** UIDs of the child Runs that exist. */
   readonly runUids: ReadonlySet<string>;
   /** Takes so many bytes of the status, if they are there. */
