@@ -165,7 +165,10 @@ const action = {
     "The selector cannot be read or names an unknown field.",
     "Use name, job, step, displayName, phase or type with = or !=.",
   ],
-  InvalidOutputParameters: ["The gate does not take these outputs.", "The message names what is missing or unknown."],
+  InvalidOutputParameters: [
+    "The gate does not take these outputs.",
+    "Answer with krt workflow resume NAME --node-field-selector name=JOB/STEP --set-output OUTPUT=VALUE.",
+  ],
   UnsupportedAction: ["This controller does not know the action.", "Use Suspend, Resume, Stop, Terminate or Retry."],
 } as const;
 
