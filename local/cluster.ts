@@ -39,6 +39,8 @@ export interface ClusterOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** TTL of the workspace of a job that is over, in seconds; default one hour: long enough to look at the files. */
+  readonly jobWorkspaceTtlSeconds?: number;
   /** Is told of every request to the API server and its answer; for diagnosis and recordings. */
   readonly onExchange?: OnExchange;
 }
@@ -57,8 +59,7 @@ export interface Cluster {
   stop(): Promise<void>;
 }
 
-/** TTL of the workspace of a job that is over: long enough to look at the files. */
-const workspaceTtlSeconds = 3600;
+const defaultJobWorkspaceTtlSeconds = 3600;
 
 /** How long answered WorkflowActions stay to be looked at. */
 const actionTtlSeconds = 86_400;
@@ -131,7 +132,7 @@ async function start(options: ClusterOptions, begun: AsyncDisposableStack): Prom
     { ...deps, client: createClient(memoryTransport(ofController, clock)), recorder },
     {
       pool: { image: platformImage, clusterUid: system.metadata.uid ?? "" },
-      workflow: { workspaceTtlSeconds },
+      workflow: { workspaceTtlSeconds: options.jobWorkspaceTtlSeconds ?? defaultJobWorkspaceTtlSeconds },
       actions: { ttlSeconds: actionTtlSeconds },
     },
   );

@@ -14,7 +14,7 @@ import type { Client, ResourceType } from "#kube/resource.ts";
 import { silentLogger } from "#kube/silent-logger.ts";
 import { systemClock, systemRandom } from "#kube/system.ts";
 import type { Transport } from "#kube/transport.ts";
-import { type Cluster, startCluster } from "#local/cluster.ts";
+import { type Cluster, type ClusterOptions, startCluster } from "#local/cluster.ts";
 import { until } from "./until.ts";
 
 export const namespace = "default";
@@ -71,7 +71,7 @@ export class TestCluster {
     return (await readFile(`${this.directory}/token`, "utf8")).trim();
   }
 
-  static async start(): Promise<TestCluster> {
+  static async start(change: Pick<ClusterOptions, "jobWorkspaceTtlSeconds"> = {}): Promise<TestCluster> {
     const directory = await mkdtemp(join(tmpdir(), "krt-"));
     const cluster = await startCluster({
       stateDirectory: directory,
@@ -79,6 +79,7 @@ export class TestCluster {
       clock: systemClock,
       random: systemRandom,
       logger: silentLogger,
+      ...change,
     });
     return new TestCluster(cluster, directory);
   }
