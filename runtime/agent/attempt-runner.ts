@@ -71,6 +71,8 @@ export class AttemptRunner {
   #removed: Promise<void> = Promise.resolve();
   #cancelTimeout: Cancel | undefined;
   #killCause: "cancelled" | "timed-out" = "cancelled";
+  /** How the program ended when it was killed, for people. */
+  #howKilled: string | undefined;
   /** Termination was asked for; kept, because the claim does not listen while it is on its way. */
   #termination: string | undefined;
 
@@ -260,7 +262,9 @@ export class AttemptRunner {
     const { clock, random, logger } = this.#context.deps;
     const signal = this.#context.life;
     try {
-      return await this.#tell(outcome);
+      return await this.#tell(
+        outcome.kind === "Cancelled" ? { ...outcome, message: this.#howEnded(outcome) } : outcome,
+      );
     } catch (thrown) {
       signal.throwIfAborted();
       // Without an end the Run would hold its place for ever: it is told instead why it has no result.
@@ -269,6 +273,11 @@ export class AttemptRunner {
       const told = () => this.#tell(failure({ reason: "OutputsInvalid", message: refusedResult(error) }));
       return await patiently(told, { clock, random, signal, isTransient: () => true, maxMs: 30_000 });
     }
+  }
+
+  /** Why the Run was cancelled, and what that took. */
+  #howEnded({ message }: { readonly message: string }): string {
+    return this.#howKilled === undefined ? message : `${message}; ${this.#howKilled}`;
   }
 
   async #tell(outcome: AttemptOutcome): Promise<AttemptEvent> {
@@ -375,7 +384,7 @@ export class AttemptRunner {
     const underWay = [...this.#underWay];
     void (async () => {
       try {
-        await killAttempt(deps, this.#id, this.#killCause, life);
+        this.#howKilled = await killAttempt(deps, this.#id, this.#killCause, life);
         await Promise.all(underWay);
         this.#send({ type: "GONE" });
       } catch (error) {

@@ -126,14 +126,26 @@ async function exitOf(executor: ExecutorClient, id: ExecutionId): Promise<Execut
   return listed.find(({ runUid, attempt }) => runUid === id.runUid && attempt === id.attempt)?.exit;
 }
 
-/** Kills every process of an attempt. An executor that does not answer is asked until it does, or has started anew. */
+/**
+ * Kills every process of an attempt. An executor that does not answer is asked until it does, or has started anew.
+ *
+ * @returns how the program ended, for people; undefined when it was not killed: it had not begun, or had ended before
+ */
 export async function killAttempt(
   deps: AgentDeps,
   id: ExecutionId,
   cause: "cancelled" | "timed-out",
   signal: AbortSignal,
-): Promise<void> {
+): Promise<string | undefined> {
   await askExecutor(deps, signal, () => deps.executor.cancel(id, killGraceMs, cause));
+  return howKilled(await askExecutor(deps, signal, () => exitOf(deps.executor, id)));
+}
+
+function howKilled(exit: ExecutionExit | undefined): string | undefined {
+  if (exit?.cause !== "cancelled" && exit?.cause !== "timed-out") return undefined;
+  if (exit.signal === "SIGKILL") return "its program did not end by SIGTERM and was ended by SIGKILL";
+  if (exit.signal !== undefined) return `its program was ended by ${exit.signal}`;
+  return `its program ended after SIGTERM with exit code ${exit.exitCode}`;
 }
 
 /** Has the executor drop what it keeps of an attempt that is over; it is asked until it answers. */

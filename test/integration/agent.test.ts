@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { persistentWorkspaces, runs } from "#api/resources.ts";
+import type { SimulatedProgram } from "#runtime/simulated-program.ts";
 import { AgentWorld } from "./support/agent-world.ts";
 
 let world: AgentWorld;
@@ -62,17 +63,24 @@ test("a retry after a timeout has its own clock", async () => {
   expect(await world.untilOver("a")).toMatchObject({ phase: "Succeeded", attempt: 2 });
 });
 
-test("cancelling a running Run kills its program first", async () => {
-  start();
-  world.programs.set("a", () => ({ durationMs: 60_000 }));
-  await world.createRun("a");
-  await world.assign("a");
-  await world.until(() => world.executor.running.length === 1);
-  const termination = { mode: "Immediate", message: "not needed" };
-  await world.client.of(runs).patch({ name: "a", namespace }, { spec: { termination } });
-  expect(await world.untilOver("a")).toMatchObject({ phase: "Cancelled", message: "not needed" });
-  expect(world.executor.running).toEqual([]);
-});
+test.each<[string, SimulatedProgram["onSigterm"], string]>([
+  ["dies of SIGTERM", "dies", "its program was ended by SIGTERM"],
+  ["handles SIGTERM", { afterMs: 500, exitCode: 3 }, "its program ended after SIGTERM with exit code 3"],
+  ["ignores SIGTERM", "ignores", "its program did not end by SIGTERM and was ended by SIGKILL"],
+])(
+  "cancelling a running Run ends its program first, and the message says how: one that %s",
+  async (_, onSigterm, how) => {
+    start();
+    world.programs.set("a", () => ({ durationMs: 60_000, ...(onSigterm && { onSigterm }) }));
+    await world.createRun("a");
+    await world.assign("a");
+    await world.until(() => world.executor.running.length === 1);
+    const termination = { mode: "Immediate", message: "not needed" };
+    await world.client.of(runs).patch({ name: "a", namespace }, { spec: { termination } });
+    expect(await world.untilOver("a")).toMatchObject({ phase: "Cancelled", message: `not needed; ${how}` });
+    expect(world.executor.running).toEqual([]);
+  },
+);
 
 test("cancelling at any moment of an attempt ends it once, without anything left at work", async () => {
   for (let target = 0; ; target++) {
