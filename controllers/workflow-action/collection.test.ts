@@ -83,9 +83,7 @@ test("only the very action that was looked at is deleted: a namesake that comes 
     if (!isDeletion(request) || replaced) return undefined;
     replaced = true;
     const actions = world.plane.client.of(workflowActions);
-    void actions
-      .delete({ name: "asked", namespace })
-      .then(() => world.create("ci", "Resume", {}, { name: "asked" }));
+    void actions.delete({ name: "asked", namespace }).then(() => world.create("ci", "Resume", {}, { name: "asked" }));
     return { kind: "delay", ms: 50 };
   };
   await world.plane.elapse(61_000);

@@ -3,61 +3,13 @@ import { expect, test } from "vitest";
 import type { JobSpec } from "#api/kinds/job.ts";
 import type { WorkflowActionSpec } from "#api/kinds/workflow-action.ts";
 import { runs, runtimes, workflowActions, workflowRuns, workflows } from "#api/resources.ts";
-import { createInformers, startInformers } from "#controllers/informers.ts";
-import { createWorkflowActionController } from "#controllers/workflow-action/index.ts";
-import { createWorkflowRunController } from "#controllers/workflow-run/index.ts";
-import { createClient } from "#kube/client.ts";
 import { createInformer } from "#kube/informer.ts";
-import { memoryTransport } from "#kube/memory.ts";
 import { seededRandom } from "#kube/seeded-random.ts";
 import { silentLogger } from "#kube/silent-logger.ts";
-import { type Transport, TransportError } from "#kube/transport.ts";
 import { ControlPlane } from "./support/control-plane.ts";
+import { Life } from "./support/life.ts";
 
 const namespace = "default";
-
-/** One life of the controllers, which ends at a write; nothing of it is left then but what is stored. */
-class Life {
-  readonly #ending = new AbortController();
-  #writesLeft: number;
-
-  constructor(plane: ControlPlane, writes = Number.POSITIVE_INFINITY, actionTtlSeconds = 3600) {
-    this.#writesLeft = writes;
-    const line = memoryTransport(plane.api, plane.clock);
-    const dead = () => new TransportError("the process is dead");
-    const dying: Transport = {
-      ...line,
-      request: async (request) => {
-        if (this.#ending.signal.aborted) throw dead();
-        if (request.method !== "GET" && this.#writesLeft-- <= 0) {
-          this.#ending.abort();
-          throw dead();
-        }
-        return line.request(request);
-      },
-      stream: line.stream.bind(line),
-    } as Transport;
-    const deps = { client: createClient(dying), clock: plane.clock, random: seededRandom(7), logger: silentLogger };
-    const informers = createInformers(deps);
-    const controllers = [
-      createWorkflowRunController(deps, informers, { workspaceTtlSeconds: 60 }),
-      createWorkflowActionController(deps, informers, { ttlSeconds: actionTtlSeconds }),
-    ];
-    void startInformers(informers, this.#ending.signal)
-      .then(() => {
-        for (const controller of controllers) controller.start(this.#ending.signal);
-      })
-      .catch(() => {});
-  }
-
-  get isOver(): boolean {
-    return this.#ending.signal.aborted;
-  }
-
-  end(): void {
-    this.#ending.abort();
-  }
-}
 
 interface Told {
   readonly phase: string;
