@@ -169,6 +169,10 @@ const action = {
     "The gate does not take these outputs.",
     "Answer with krt workflow resume NAME --node-field-selector name=JOB/STEP --set-output OUTPUT=VALUE.",
   ],
+  InvalidInputs: [
+    "The WorkflowRun cannot go on with these inputs.",
+    "The message names the input, and what it can be.",
+  ],
   UnsupportedAction: ["This controller does not know the action.", "Use Suspend, Resume, Stop, Terminate or Retry."],
 } as const;
 

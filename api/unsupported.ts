@@ -9,7 +9,7 @@ import type { KubeObject } from "./meta.ts";
 import type { Unsupported } from "./unsupported/entry.ts";
 import { runEntries } from "./unsupported/run.ts";
 import { runtimeEntries } from "./unsupported/runtime.ts";
-import { actionEntries, workflowActionEntries, workflowEntries, workflowRunEntries } from "./unsupported/workflow.ts";
+import { actionEntries, workflowEntries, workflowRunEntries } from "./unsupported/workflow.ts";
 
 export type { Unsupported } from "./unsupported/entry.ts";
 
@@ -20,7 +20,6 @@ export const unsupportedEntries: readonly Unsupported[] = [
   ...workflowEntries,
   ...workflowRunEntries,
   ...actionEntries,
-  ...workflowActionEntries,
 ];
 
 /** Everything in the object that no code honours, with the path of each field. */

@@ -1,6 +1,5 @@
 import { assign, type SnapshotFrom, setup } from "xstate";
-import type { JobStatus } from "#api/kinds/workflow-run.ts";
-import { timestamp } from "#api/time.ts";
+import type { FormerInstance, JobStatus } from "#api/kinds/workflow-run.ts";
 import * as moves from "./job-status.ts";
 import type { TransitionMeta } from "./lib/meta.ts";
 import { checkStatus } from "./lib/persist.ts";
@@ -12,8 +11,8 @@ export type InstanceFailedReason = (typeof instanceFailedReasons)[number];
 
 /** `now` is milliseconds since the epoch everywhere; the workflow-run controller fires every event. */
 export type JobMatrixEvent =
-  /** Every job that it needs ended, its `if` holds, and the values of its matrix are known. */
-  | { type: "EXPAND"; instances: number; now: number }
+  /** Every job that it needs ended, its `if` holds, and the values of its matrix are known; `former` are not among them any more. */
+  | { type: "EXPAND"; instances: number; former?: FormerInstance[]; now: number }
   /** It is due, and its matrix has no values. */
   | { type: "CANNOT_START"; reason: CannotStartReason; message: string; continued?: boolean; now: number }
   /** It will never run. */
@@ -50,7 +49,7 @@ export const jobMatrixMachine = setup({
         EXPAND: {
           target: "Running",
           actions: assign(({ context, event }) => ({
-            status: { ...context.status, instances: event.instances, startTime: timestamp(event.now) },
+            status: moves.expand(context.status, event),
           })),
           description: "Everything that it needs is there: its instances are listed.",
           meta: { writer: "controller" },

@@ -1,7 +1,14 @@
 /** What each move of a job writes: pure functions from the fields before to the fields after. */
 import { jsonEqual } from "#api/json.ts";
 import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
-import { type JobStatus, maxJobAttempts, type StepStatus } from "#api/kinds/workflow-run.ts";
+import {
+  type FormerInstance,
+  type JobAttempt,
+  type JobStatus,
+  maxFormerInstances,
+  maxJobAttempts,
+  type StepStatus,
+} from "#api/kinds/workflow-run.ts";
 import type { Reason } from "#api/reasons.ts";
 import { timestamp } from "#api/time.ts";
 import { isActive, isBad } from "./derive.ts";
@@ -59,6 +66,15 @@ export function start(fields: JobFields, { now }: { now: number }): JobFields {
   return { ...rest, startTime: timestamp(now) };
 }
 
+/** Its instances are known; those that the matrix does not have any more are remembered. */
+export function expand(
+  { former: _, ...fields }: JobFields,
+  event: { instances: number; former?: FormerInstance[]; now: number },
+): JobFields {
+  const { instances, former = [], now } = event;
+  return { ...fields, instances, ...(former.length > 0 && { former }), startTime: timestamp(now) };
+}
+
 /** What a job is to say while it waits for its next attempt. */
 export interface Repeat {
   /** How the attempt ended. */
@@ -94,30 +110,46 @@ export function repeat(fields: JobFields, { reason, message, notBefore, now }: R
 /**
  * Another attempt of a job that has ended, for a run that goes on: a job that has not begun, with the memory of the ones before. What
  * never began has no attempt to remember.
+ *
+ * @param opened the attempt of the run, and the one of the job: higher than any that its id has had
  */
-export function reopen({
-  phase,
-  attempt,
-  attempts = [],
-  reason,
-  startTime,
-  completionTime,
-  matrix,
-}: JobStatus): JobStatus {
-  const before = {
-    number: attempt ?? 0,
+export function reopen(job: JobStatus, opened: { runAttempt: number; attempt: number }): JobStatus {
+  const { attempt, matrix, former } = job;
+  const history = attemptsOf(job);
+  return {
+    phase: "Waiting",
+    ...(attempt !== undefined && { attempt: opened.attempt }),
+    opened,
+    ...(history.length > 0 && { attempts: history }),
+    ...(former !== undefined && { former }),
+    ...(matrix !== undefined && { matrix }),
+  };
+}
+
+/** The attempts of a job that has ended, the last one included. */
+function attemptsOf({ phase, attempt, attempts = [], reason, startTime, completionTime }: JobStatus): JobAttempt[] {
+  if (attempt === undefined) return attempts;
+  const last = {
+    number: attempt,
     phase,
     ...(reason !== undefined && { reason }),
     ...(startTime !== undefined && { startTime }),
     ...(completionTime !== undefined && { completionTime }),
   };
-  const history = attempt === undefined ? attempts : [...attempts, before].slice(-maxJobAttempts);
-  return {
-    phase: "Waiting",
-    ...(attempt !== undefined && { attempt: attempt + 1 }),
-    ...(history.length > 0 && { attempts: history }),
-    ...(matrix !== undefined && { matrix }),
-  };
+  return [...attempts, last].slice(-maxJobAttempts);
+}
+
+/** What is remembered of instances that leave their matrix; those that never began have nothing to remember. */
+export function formerInstances(
+  before: readonly FormerInstance[] | undefined,
+  left: readonly (readonly [id: string, instance: JobStatus])[],
+): { former?: FormerInstance[] } {
+  const added = left.flatMap(([id, instance]) => {
+    const attempts = attemptsOf(instance);
+    return attempts.length === 0 ? [] : [{ id, matrix: instance.matrix ?? {}, attempts }];
+  });
+  const former = [...(before ?? []), ...added].slice(-maxFormerInstances);
+  return former.length === 0 ? {} : { former };
 }
 
 /** How the attempt ended whose steps have all ended, one of them badly. */

@@ -17,6 +17,7 @@ export const actionFailureReasons = [
   "NothingToRetry",
   "InvalidNodeFieldSelector",
   "InvalidOutputParameters",
+  "InvalidInputs",
   "UnsupportedAction",
   "ArtifactMissing",
 ] as const satisfies readonly Reason[];

@@ -137,15 +137,22 @@ export function followSpec(fields: WorkflowRunFields, wanted: boolean, now: numb
 /** Goes on with these jobs: nothing of the end is left, and time begins to count anew. */
 export function retry(
   fields: WorkflowRunFields,
-  again: { jobs: Jobs; suspend?: boolean; shutdown?: Shutdown; now: number },
+  again: {
+    jobs: Jobs;
+    inputs?: Record<string, unknown>;
+    suspend?: boolean;
+    shutdown?: Shutdown;
+    now: number;
+  },
 ): WorkflowRunFields {
   const { reason: _reason, message: _message, completionTime: _end, outputs: _outputs, ...left } = fields;
   const { shutdown: _shutdown, suspended: _suspended, conditions, observedSpecShutdown: _spec, ...rest } = left;
   const gone = new Set(["Succeeded", "Finished", "Suspended"]);
   const kept = conditions?.filter(({ type }) => !gone.has(type)) ?? [];
-  const { jobs, suspend, shutdown, now } = again;
+  const { jobs, inputs, suspend, shutdown, now } = again;
   return {
     ...rest,
+    ...(inputs !== undefined && { inputs }),
     attempt: (fields.attempt ?? 1) + 1,
     startTime: timestamp(now),
     jobs,

@@ -41,9 +41,17 @@ export type WorkflowRunEvent =
   /** spec.suspend is not true any more. */
   | { type: "SPEC_RESUME"; now: number }
   /**
-   * It is to go on after its end: `jobs` with another attempt of each that runs again; `suspend` and `shutdown` as the spec has them.
+   * It is to go on after its end: `jobs` with another attempt of each that runs again; `inputs` are those of the new attempt, if it has
+   * others; `suspend` and `shutdown` as the spec has them.
    */
-  | { type: "RETRY"; jobs: Record<string, JobStatus>; suspend?: boolean; shutdown?: moves.Shutdown; now: number }
+  | {
+      type: "RETRY";
+      jobs: Record<string, JobStatus>;
+      inputs?: Record<string, unknown>;
+      suspend?: boolean;
+      shutdown?: moves.Shutdown;
+      now: number;
+    }
   /** What this pass made of WorkflowActions: to be stored together with the effects. */
   | { type: "RECORD_ACTIONS"; records: readonly AppliedAction[] }
   /** Recorded actions whose own status is written, or that are gone, as a live read has confirmed. */

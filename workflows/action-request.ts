@@ -32,6 +32,7 @@ const codes: Readonly<Record<ActionFailureReason, ActionErrorCode>> = {
   NothingToRetry: "InvalidArgument",
   InvalidNodeFieldSelector: "InvalidArgument",
   InvalidOutputParameters: "InvalidArgument",
+  InvalidInputs: "InvalidArgument",
   UnsupportedAction: "InvalidArgument",
 };
 

@@ -60,7 +60,9 @@ export const WorkflowActionSpec = Type.Object(
         {
           nodeFieldSelector: Selector(),
           restartSuccessful: Type.Optional(Type.Boolean({ description: "Also restart jobs that succeeded." })),
-          inputs: Type.Optional(Opaque({ description: "Inputs to override, by name.", maxProperties: 64 })),
+          inputs: Type.Optional(
+            Opaque({ description: "Inputs that get another value from now on, by name.", maxProperties: 64 }),
+          ),
         },
         { description: "Parameters of Retry." },
       ),

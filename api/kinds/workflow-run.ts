@@ -128,6 +128,17 @@ const JobAttempt = Type.Object({
   completionTime: Type.Optional(Time("Its end.")),
 });
 
+/** Instances of a matrix that are remembered after they left it; as many as a matrix can have. */
+export const maxFormerInstances = 256;
+
+const FormerInstance = Type.Object({
+  id: Type.String({ description: "Its id in `status.jobs` then; its Runs have it as a label.", maxLength: 63 }),
+  matrix: Opaque({ description: "Its values of the matrix." }),
+  attempts: AtomicList(JobAttempt, { description: "Its latest attempts.", maxItems: maxJobAttempts }),
+});
+export type FormerInstance = Static<typeof FormerInstance>;
+export type JobAttempt = Static<typeof JobAttempt>;
+
 /** Artifacts that the steps of one job may leave, by different names. */
 export const maxJobArtifacts = 64;
 
@@ -142,6 +153,15 @@ export const JobStatus = Type.Object({
       maxItems: maxJobAttempts,
     }),
   ),
+  opened: Type.Optional(
+    Type.Object(
+      {
+        runAttempt: Type.Integer({ description: "Attempt of the run.", minimum: 1 }),
+        attempt: Type.Integer({ description: "First attempt of the job in it.", minimum: 1 }),
+      },
+      { description: "By the last Retry of the run that concerned the job; `retry` of the job counts from there." },
+    ),
+  ),
   nextAttemptTime: Type.Optional(Time("Not started before.")),
   collision: Type.Optional(
     Type.Integer({ description: "Workspace names tried that belonged to somebody else.", minimum: 0, maximum: 100 }),
@@ -155,6 +175,13 @@ export const JobStatus = Type.Object({
       description: "Of a job with a matrix: its instances are the jobs JOB.0, JOB.1 and so on.",
       minimum: 1,
       maximum: 256,
+    }),
+  ),
+  former: Type.Optional(
+    AtomicList(FormerInstance, {
+      description:
+        "Of a job with a matrix: instances of earlier attempts of the run that its matrix does not have now.",
+      maxItems: maxFormerInstances,
     }),
   ),
   matrix: Type.Optional(Opaque({ description: "Of an instance: its values of the matrix." })),
@@ -175,6 +202,9 @@ export const WorkflowRunStatus = Type.Object(
     message: message(),
     suspended: Type.Optional(Type.Boolean({ description: "Nothing new is started." })),
     attempt: Type.Optional(Type.Integer({ description: "Rises by one with each Retry.", minimum: 1 })),
+    inputs: Type.Optional(
+      Opaque({ description: "Inputs instead of spec.inputs, since a Retry that gave others.", maxProperties: 64 }),
+    ),
     shutdown: Type.Optional(Enum(["Stop", "Terminate"], { description: "How it was asked to end." })),
     observedSpecSuspend: Type.Optional(Type.Boolean({ description: "spec.suspend as last honoured." })),
     observedSpecShutdown: Type.Optional(

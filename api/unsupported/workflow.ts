@@ -1,5 +1,5 @@
 import type { Kind } from "../crd/kinds.ts";
-import { never, notYet, type Unsupported } from "./entry.ts";
+import { never, type Unsupported } from "./entry.ts";
 
 /** Advice by field. */
 type Advice = Readonly<Record<string, string>>;
@@ -76,7 +76,3 @@ export const actionEntries: readonly Unsupported[] = [
     artifacts: "Name the artifacts in the step of the job that uses the Action.",
   }),
 ];
-
-export const workflowActionEntries: readonly Unsupported[] = entries("WorkflowAction", "spec.retry", notYet, {
-  inputs: "Create a new WorkflowRun with these inputs.",
-});

@@ -15,6 +15,7 @@ import type { JobPlan, StrategyPlan, WorkflowPlan } from "#workflows/plan.ts";
 import { type Instance, memberOf, runValues } from "#workflows/values.ts";
 import { advanceSteps, type PlacedEffect } from "./advance-steps.ts";
 import { Budget } from "./budget.ts";
+import { newInstance } from "./instances.ts";
 import { headOf, inputsOf, type JobContext } from "./job-context.ts";
 import { observeCall } from "./observe-call.ts";
 import { observeJob } from "./observe-job.ts";
@@ -75,8 +76,9 @@ export function advanceJobs(
   return changed ? pass.jobs : before;
 }
 
-/** Whether it failed by itself, where that counts. */
-const isFailure = (job: JobStatus): boolean => job.phase === "Failed" && isBad(job);
+/** Whether it failed by itself, where that counts: not where a Retry that means others of its matrix has kept it. */
+const isFailure = ({ seen }: Pass, job: JobStatus): boolean =>
+  job.phase === "Failed" && isBad(job) && (job.opened?.runAttempt ?? 1) === (seen.run.status?.attempt ?? 1);
 
 /** Whether a job has a place under `spec.parallelism`. */
 const isAtWork = ({ phase, instances }: JobStatus): boolean =>
@@ -192,12 +194,8 @@ function advanceGroup(pass: Pass, job: JobPlan, strategy: StrategyPlan): boolean
   const next = jobMatrixStatus(settled.snapshot);
   pass.jobs[job.id] = next;
   if (old.phase === "Waiting" && next.phase === "Running") {
-    // After a Retry no child may have the name of one of an earlier attempt.
-    const attempt = (next.attempt ?? 1) > 1 ? { attempt: next.attempt ?? 1 } : {};
     const known = instancesOf(job.id, strategy.matrix, headOf(context));
-    if (known.ok)
-      for (const { key, values } of known.instances)
-        pass.jobs[key] = { ...newJob(), ...attempt, matrix: { ...values } };
+    if (known.ok) for (const { key, values } of known.instances) pass.jobs[key] = newInstance(old, values);
   }
   return true;
 }
@@ -216,7 +214,7 @@ function advanceInstances(pass: Pass, job: JobPlan, strategy: StrategyPlan, tota
   let isMoved = false;
   const before = instancesIn(pass.jobs, job.id, total);
   let running = before.filter(([, status]) => isAtWork(status)).length;
-  let failed = failFast ? before.find(([, status]) => isFailure(status))?.[0] : undefined;
+  let failed = failFast ? before.find(([, status]) => isFailure(pass, status))?.[0] : undefined;
   for (let index = 0; index < total; index++) {
     const key = instanceKey(job.id, index);
     const old = memberOf(pass.jobs, key) ?? newJob();
@@ -227,7 +225,7 @@ function advanceInstances(pass: Pass, job: JobPlan, strategy: StrategyPlan, tota
     isMoved = true;
     const next = pass.jobs[key] ?? old;
     running += Number(isAtWork(next)) - Number(isAtWork(old));
-    if (failFast && isFailure(next)) failed ??= key;
+    if (failFast && isFailure(pass, next)) failed ??= key;
   }
   return isMoved;
 }

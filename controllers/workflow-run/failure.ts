@@ -10,16 +10,17 @@ export function passedOver(context: JobContext): { readonly continued?: true } {
   return isPassed ? { continued: true } : {};
 }
 
-/** The next attempt of a job that would fail now for that reason, if its `retry` allows one. */
+/** The next attempt of a job that would fail now for that reason, if its `retry` allows one; after a Retry it counts anew. */
 export function nextAttempt(
   { job, now }: JobContext,
-  { attempt = 1 }: JobStatus,
+  { attempt = 1, opened }: JobStatus,
   why: { readonly reason: Reason; readonly message: string },
 ):
   | { readonly type: "RETRY"; readonly reason: Reason; readonly message: string; notBefore: number; now: number }
   | undefined {
   const { retry } = job;
-  if (retry === undefined || attempt >= retry.attempts) return undefined;
+  const made = attempt - (opened?.attempt ?? 1) + 1;
+  if (retry === undefined || made >= retry.attempts) return undefined;
   const policy: Retry = { maxAttempts: retry.attempts, backoffMs: retry.backoffMs, reasons: [] };
-  return { type: "RETRY", ...why, notBefore: now + backoffAfter(policy, attempt), now };
+  return { type: "RETRY", ...why, notBefore: now + backoffAfter(policy, made), now };
 }

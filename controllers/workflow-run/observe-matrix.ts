@@ -7,6 +7,7 @@ import { instancesOf } from "#workflows/matrix.ts";
 import type { StrategyPlan } from "#workflows/plan.ts";
 import { type Budget, jobBytes, stepBytes, stepCount } from "./budget.ts";
 import { passedOver } from "./failure.ts";
+import { stillFormer } from "./instances.ts";
 import { headOf, type JobContext } from "./job-context.ts";
 import { type Ending, observeNeeds } from "./observe-needs.ts";
 
@@ -25,7 +26,7 @@ export function observeMatrix(
 ): JobMatrixEvent | undefined {
   switch (job.phase) {
     case "Waiting":
-      return observeWaiting(context, strategy, ending, budget);
+      return observeWaiting(context, strategy, job, ending, budget);
     case "Running":
       return observeInstances(instances, ending, context.now);
     default:
@@ -36,6 +37,7 @@ export function observeMatrix(
 function observeWaiting(
   context: JobContext,
   strategy: StrategyPlan,
+  status: JobStatus,
   ending: Ending | undefined,
   budget: Budget,
 ): JobMatrixEvent | undefined {
@@ -57,7 +59,8 @@ function observeWaiting(
     const message = `the status of the WorkflowRun has no room for ${instances.length} instances of ${stepCount(job)} steps`;
     return { type: "CANNOT_START", reason: "StatusTooLarge", message, ...passedOver(context), now };
   }
-  return { type: "EXPAND", instances: instances.length, now };
+  const former = status.former && { former: stillFormer(status.former, instances) };
+  return { type: "EXPAND", instances: instances.length, ...former, now };
 }
 
 function observeInstances(

@@ -19,8 +19,8 @@ import {
   usedBy,
 } from "#workflows/collect-templates.ts";
 import { compileWorkflow } from "#workflows/compile-workflow.ts";
-import { inputValues } from "#workflows/inputs.ts";
 import type { Templates } from "#workflows/plan.ts";
+import { inputsOfRun } from "#workflows/run-inputs.ts";
 import { runtimeLanguage } from "#workflows/script/language.ts";
 import { readSnapshot, type Snapshot, snapshotOf } from "#workflows/snapshot.ts";
 import { maxLevels } from "#workflows/uses.ts";
@@ -38,7 +38,7 @@ export interface Sources {
 export function createSources(deps: ControllerDeps, informers: Informers): Sources {
   const { client } = deps;
   const revisions = client.of(controllerRevisions);
-  const compiled = new Map<string, Source>();
+  const compiled = new Map<string, PlanSource>();
 
   async function find(run: WorkflowRun): Promise<Source> {
     const { jobs, workflowRef } = run.spec;
@@ -69,7 +69,7 @@ export function createSources(deps: ControllerDeps, informers: Informers): Sourc
     return { ...compile(run, spec, templatesIn(read.snapshot)), snapshotRef: name };
   }
 
-  function compile(run: WorkflowRun, spec: Spec, templates: Templates): Source & { kind: "plan" } {
+  function compile(run: WorkflowRun, spec: Spec, templates: Templates): PlanSource {
     const result = compileWorkflow(spec, {
       path: "spec",
       templates,
@@ -79,10 +79,7 @@ export function createSources(deps: ControllerDeps, informers: Informers): Sourc
       },
     });
     if (!result.ok) return { kind: "plan", compiled: result, inputs: {} };
-    const used = `Workflow "${run.spec.workflowRef?.name ?? ""}"`;
-    const inputs = inputValues(result.plan.inputs, run.spec.inputs ?? {}, used, "spec.inputs");
-    if (!inputs.ok) return { kind: "plan", compiled: inputs, inputs: {} };
-    return { kind: "plan", compiled: result, inputs: inputs.values };
+    return withInputs({ kind: "plan", compiled: result, inputs: {} }, run);
   }
 
   /** What a run at the top executes, and everything that this uses, as it is now. */
@@ -127,7 +124,8 @@ export function createSources(deps: ControllerDeps, informers: Informers): Sourc
     async of(run) {
       const uid = run.metadata.uid ?? "";
       const known = compiled.get(uid);
-      if (known !== undefined) return known;
+      // A Retry may have given it other inputs since.
+      if (known !== undefined) return withInputs(known, run);
       const source = await find(run).catch((error: unknown): Source => ({ kind: "unavailable", error }));
       // Anything else may be another thing in the next pass.
       if (source.kind === "plan" && source.compiled.ok) compiled.set(uid, source);
@@ -151,6 +149,15 @@ export function createSources(deps: ControllerDeps, informers: Informers): Sourc
 }
 
 type Spec = Pick<WorkflowSpec, "jobs">;
+type PlanSource = Source & { readonly kind: "plan" };
+
+/** The graph with the context `inputs` as the run has them now; those that do not fit are its errors. */
+function withInputs(source: PlanSource, run: WorkflowRun): PlanSource {
+  const { compiled } = source;
+  if (!compiled.ok) return source;
+  const inputs = inputsOfRun(compiled.plan.inputs, run);
+  return inputs.ok ? { ...source, inputs: inputs.values } : { ...source, compiled: inputs, inputs: {} };
+}
 
 const nothing = { workflows: [], actions: [] } satisfies Collected;
 

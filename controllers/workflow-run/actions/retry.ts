@@ -1,24 +1,28 @@
 import type { WorkflowAction } from "#api/kinds/workflow-action.ts";
-import type { JobStatus } from "#api/kinds/workflow-run.ts";
-import { reopen } from "#machines/job-status.ts";
+import type { JobStatus, WorkflowRun } from "#api/kinds/workflow-run.ts";
+import { workflowRuns } from "#api/resources.ts";
 import { step } from "#machines/lib/settle.ts";
-import { workflowRunMachine } from "#machines/workflow-run.ts";
-import { instanceKey } from "#workflows/matrix.ts";
+import { workflowRunMachine, workflowRunStatus } from "#machines/workflow-run.ts";
+import { formatErrors, listOf } from "#workflows/field-error.ts";
 import { parseNodeFieldSelector } from "#workflows/node-field-selector.ts";
-import { missingArtifact, type Rerun, retrySet } from "#workflows/retry-set.ts";
-import { memberOf } from "#workflows/values.ts";
+import { instanceKeys, missingArtifact, type Rerun, retrySet } from "#workflows/retry-set.ts";
+import { type Override, overrideInputs } from "#workflows/run-inputs.ts";
+import { runValues } from "#workflows/values.ts";
+import { reopenJobs } from "./reopen.ts";
 import { type ApplyContext, refuse, type Verdict } from "./verdict.ts";
-
-type Jobs = Record<string, JobStatus>;
 
 /** Retry: a run that has ended goes on with a new attempt of every job that has something left to do. */
 export function retry(action: WorkflowAction, context: ApplyContext): Verdict {
-  const { run, plan, snapshot: before, runUids, now } = context;
-  const { name } = run.metadata;
+  const { plan, snapshot: before, runUids, now } = context;
+  const { name } = context.run.metadata;
+  const parent = controllerOf(context.run);
+  if (parent !== undefined) {
+    return refuse("NothingToRetry", `WorkflowRun ${name} is a job of WorkflowRun ${parent}: retry that one`);
+  }
   if (!before.hasTag("terminal")) {
     return refuse("WorkflowNotCompleted", `WorkflowRun ${name} has not ended: wait for its end, or stop it first`);
   }
-  const { nodeFieldSelector = "", restartSuccessful = false } = action.spec.retry ?? {};
+  const { nodeFieldSelector = "", restartSuccessful = false, inputs = {} } = action.spec.retry ?? {};
   if (before.value === "Succeeded" && !(restartSuccessful && nodeFieldSelector !== "")) {
     const message = `WorkflowRun ${name} has succeeded: to run jobs again set restartSuccessful and nodeFieldSelector`;
     return refuse("NothingToRetry", message);
@@ -29,40 +33,57 @@ export function retry(action: WorkflowAction, context: ApplyContext): Verdict {
   }
   const parsed = nodeFieldSelector === "" ? undefined : parseNodeFieldSelector(nodeFieldSelector);
   if (parsed?.ok === false) return refuse("InvalidNodeFieldSelector", parsed.message);
-  const set = retrySet(plan, jobs, { ...(parsed && { selector: parsed.selector }), restartSuccessful });
+  const run: WorkflowRun = { ...context.run, status: workflowRunStatus(before) };
+  const override = overrideInputs(plan.inputs, run, inputs, "spec.retry.inputs");
+  if (!override.ok) return refuse("InvalidInputs", formatErrors(override.errors));
+  const isOther = override.changed.size > 0;
+  const chosen = retrySet(plan, jobs, {
+    ...(parsed && { selector: parsed.selector }),
+    restartSuccessful,
+    ...(isOther && { override: { changed: override.changed, values: nextValues(run, override) } }),
+  });
+  if (!chosen.ok) return refuse("InvalidInputs", chosen.message);
+  const { set } = chosen;
   if (set.size === 0) return refuse("NothingToRetry", `no job of WorkflowRun ${name} would be repeated`);
   const missing = missingArtifact(plan, jobs, set, runUids);
   if (missing !== undefined) return refuse("ArtifactMissing", missing);
-  const next: Jobs = { ...jobs };
-  for (const [id, rerun] of set) reopenJob(next, id, rerun);
+  const runAttempt = (run.status?.attempt ?? 1) + 1;
+  const next = reopenJobs(jobs, set, runAttempt);
+  const given = isOther ? { inputs: { ...override.given } } : {};
+  const grows = JSON.stringify({ ...given, next }).length - JSON.stringify(jobs).length;
+  if (grows > 0 && !context.room(grows)) {
+    return refuse("InvalidInputs", `the status of WorkflowRun ${name} has no room for these inputs and what they make`);
+  }
   const { suspend, shutdown } = run.spec;
-  const event = { type: "RETRY", jobs: next, ...(suspend && { suspend }), ...(shutdown && { shutdown }), now } as const;
-  const { snapshot } = step(workflowRunMachine, before, event);
-  const count = [...set.values()].reduce((sum, rerun) => sum + (rerun === "all" ? 1 : rerun.length), 0);
-  return { outcome: "Succeeded", snapshot, message: `WorkflowRun ${name} goes on: ${count} jobs run again` };
+  const asSpec = { ...(suspend && { suspend }), ...(shutdown && { shutdown }) };
+  const { snapshot } = step(workflowRunMachine, before, { type: "RETRY", jobs: next, ...given, ...asSpec, now });
+  return { outcome: "Succeeded", snapshot, message: `WorkflowRun ${name} goes on: ${whatRuns(jobs, set)}` };
 }
 
-/** Begins another attempt of a job. Of a matrix the instances that are kept stay as they are. */
-function reopenJob(jobs: Jobs, id: string, rerun: Rerun): void {
-  const old = memberOf(jobs, id);
-  if (old === undefined) return;
-  const keys = Array.from({ length: old.instances ?? 0 }, (_, index) => instanceKey(id, index));
-  if (keys.length === 0) {
-    jobs[id] = reopen(old);
-    return;
+/** What expressions of the new attempt see. */
+function nextValues(run: WorkflowRun, { values }: Override & { ok: true }) {
+  const status = { phase: "Running" as const, ...run.status, attempt: (run.status?.attempt ?? 1) + 1 };
+  return runValues({ ...run, status }, values);
+}
+
+/** The WorkflowRun whose job this one is. */
+function controllerOf({ metadata }: WorkflowRun): string | undefined {
+  return metadata.ownerReferences?.find(({ controller, kind }) => controller === true && kind === workflowRuns.kind)
+    ?.name;
+}
+
+function whatRuns(jobs: Readonly<Record<string, JobStatus>>, set: ReadonlyMap<string, Rerun>): string {
+  let count = 0;
+  const gone: string[] = [];
+  for (const [id, rerun] of set) {
+    if (rerun === "all") {
+      count += 1;
+      continue;
+    }
+    count += rerun.filter(({ runs }) => runs).length;
+    const stay = new Set(rerun.map(({ from }) => from));
+    gone.push(...instanceKeys(jobs, id).filter((key) => !stay.has(key)));
   }
-  // Names of children have the number of the attempt in them: no instance may ever have one again.
-  const highest = Math.max(old.attempt ?? 1, ...keys.map((key) => memberOf(jobs, key)?.attempt ?? 0));
-  const whole = { ...reopen({ ...old, attempt: highest }) };
-  if (rerun === "all") {
-    for (const key of keys) delete jobs[key];
-    jobs[id] = whole;
-    return;
-  }
-  for (const key of rerun) {
-    const instance = memberOf(jobs, key);
-    if (instance !== undefined) jobs[key] = reopen(instance);
-  }
-  const { instances, startTime } = old;
-  jobs[id] = { ...whole, phase: "Running", ...(instances && { instances }), ...(startTime && { startTime }) };
+  const again = count === 1 ? "1 job runs again" : `${count} jobs run again`;
+  return gone.length === 0 ? again : `${again}, and ${listOf(gone)} left the matrix`;
 }
