@@ -1,4 +1,4 @@
-import { encodeMessage, type LogRecord, recordBytes } from "./log-record.ts";
+import { encodeMessage, type LogRecord, type LogStream, recordBytes } from "./log-record.ts";
 
 /** How many bytes of each stream of an attempt have been delivered. */
 export interface StreamEnds {
@@ -26,7 +26,10 @@ export function afterEnds(record: LogRecord, ends: StreamEnds): LogRecord | unde
 const mostBytes = ({ message }: LogRecord): number => Buffer.byteLength(message) + 1;
 
 /** How much is delivered with a record, too. */
-export function endsWith(record: LogRecord, ends: StreamEnds): StreamEnds {
+export function endsWith(
+  record: { readonly stream: LogStream; readonly end?: number | undefined },
+  ends: StreamEnds,
+): StreamEnds {
   const { end, stream } = record;
   return end === undefined || stream === "system" || end <= ends[stream] ? ends : { ...ends, [stream]: end };
 }

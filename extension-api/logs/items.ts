@@ -1,11 +1,11 @@
-import type { LogRecord, LogStream } from "#api/log-record.ts";
+import type { LogStream } from "#api/log-record.ts";
 import type { ApiStatus } from "#api/meta.ts";
 
 /** One record of a Run's log, as the API hands it out. */
 export interface LogItem {
   /** Attempt of the Run, from 1. */
   readonly attempt: number;
-  /** Position in the log of the attempt, as in {@link LogRecord}; absent in words of the log service itself. */
+  /** Position in the log of the attempt, as in `LogRecord`; absent in words of the log service itself. */
   readonly seq?: number;
   /** RFC 3339 with microseconds. */
   readonly time: string;
@@ -29,16 +29,21 @@ export interface LogSnapshot {
   readonly cursor: string;
 }
 
-/** The record without the Run's UID: the caller named the Run. */
-export function itemOf(record: LogRecord): LogItem {
-  const { run: _, end: __, last: ___, ...item } = record;
-  return item;
-}
+/**
+ * An item on its way out: JSON without the braces. Of records it is a part of the line that their agent printed, so nothing is
+ * parsed and written again for each of them.
+ */
+export type ItemMembers = string;
+
+export const membersOf = (item: LogItem): ItemMembers => JSON.stringify(item).slice(1, -1);
+
+export const itemFrom = (members: ItemMembers): LogItem => JSON.parse(`{${members}}`) as LogItem;
+
+/** An item of a stream: a JSON text in one line. */
+export const withCursor = (members: ItemMembers, cursor: string): string => `{${members},"cursor":"${cursor}"}`;
 
 /** A snapshot's body is not larger than this, in bytes of JSON (specification: 1 MiB). */
 export const maxSnapshotBytes = 1024 * 1024;
 
-/** What an item takes in the body of a snapshot, comma included. */
-export function itemBytes(item: LogItem): number {
-  return Buffer.byteLength(JSON.stringify(item)) + 1;
-}
+/** What an item takes in the body of a snapshot, braces and comma included. */
+export const itemBytes = (members: ItemMembers): number => Buffer.byteLength(members) + 3;

@@ -30,7 +30,7 @@ export interface AgentLogs {
 
 /**
  * A place between two lines of one agent's log, meaningful only to the adapter that gave it out. Reading on from it gives
- * exactly the lines after it.
+ * exactly the lines after it. Letters, digits and dots: it is a part of cursors.
  */
 export type Position = string;
 

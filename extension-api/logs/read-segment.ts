@@ -1,14 +1,14 @@
-import { decodeRecord, type LogRecord } from "#api/log-record.ts";
 import { afterEnds, beforeBegin, beginOf, endsWith, nothingDelivered, type StreamEnds } from "#api/log-repeats.ts";
+import { RecordLine } from "#api/record-line.ts";
 import { type Place, type PodPosition, podKey } from "./cursor.ts";
 import type { AgentLog } from "./ports.ts";
 import { positionIn, type Segment } from "./segments.ts";
 
 /** A record, and how far the log is delivered with it. */
 export interface Entry {
-  readonly record: LogRecord;
+  readonly record: RecordLine;
   /** What of the record was not delivered before; undefined when it only repeats. */
-  readonly fresh: LogRecord | undefined;
+  readonly fresh: RecordLine | undefined;
   readonly place: Place;
 }
 
@@ -33,7 +33,7 @@ export async function* readSegment(
     const entries: Entry[] = [];
     let beyond = false;
     for (const line of lines) {
-      const record = decodeRecord(line.text);
+      const record = RecordLine.read(line.text);
       if (record === undefined) continue;
       beyond = record.attempt > segment.to;
       if (beyond) break;
@@ -41,7 +41,7 @@ export async function* readSegment(
       if (record.attempt < from) continue;
       if (record.attempt !== attempt) ends = nothingDelivered;
       ({ attempt, seq } = record);
-      const fresh = afterEnds(record, ends);
+      const fresh = freshOf(record, ends);
       ends = endsWith(record, ends);
       entries.push({ record, fresh, place: place() });
     }
@@ -71,7 +71,7 @@ export async function readTail(
   log: AgentLog,
   run: string,
   segment: Segment,
-  options: { readonly count: number; readonly oldestMs: number; readonly wanted: (record: LogRecord) => boolean },
+  options: { readonly count: number; readonly oldestMs: number; readonly wanted: (record: RecordLine) => boolean },
 ): Promise<Tail> {
   const { end, batches } = await log.newest(run, options.oldestMs);
   const pod = podKey(log.podUid);
@@ -84,7 +84,7 @@ export async function readTail(
   let ended = 0;
   search: for await (const lines of batches) {
     for (const line of lines.toReversed()) {
-      const record = decodeRecord(line.text);
+      const record = RecordLine.read(line.text);
       if (record === undefined) continue;
       const { attempt, seq } = record;
       if (record.last) ended = Math.max(ended, attempt);
@@ -112,12 +112,13 @@ class Known {
   readonly #begins = new Map<string, number>();
 
   /** @returns what of the record is new */
-  add(record: LogRecord): LogRecord | undefined {
-    const key = `${record.attempt} ${record.stream}`;
+  add(line: RecordLine): RecordLine | undefined {
+    const key = `${line.attempt} ${line.stream}`;
     const begin = this.#begins.get(key) ?? Number.POSITIVE_INFINITY;
+    const record = line.record();
     const fresh = beforeBegin(record, begin);
     if (record.end !== undefined) this.#begins.set(key, Math.min(begin, beginOf(record)));
-    return fresh;
+    return fresh === record ? line : fresh && RecordLine.of(fresh);
   }
 }
 
@@ -125,6 +126,17 @@ function endsOf(attempt: number, entries: readonly Entry[]): { readonly ends?: S
   let ends = nothingDelivered;
   for (const { record } of entries) if (record.attempt === attempt) ends = endsWith(record, ends);
   return ends === nothingDelivered ? {} : { ends };
+}
+
+/** What of a record comes after everything that was delivered. */
+function freshOf(line: RecordLine, ends: StreamEnds): RecordLine | undefined {
+  const { end, stream } = line;
+  if (end === undefined || stream === "system") return line;
+  const fresh = end - ends[stream];
+  // By far the most frequent: nothing of it was delivered before.
+  if (fresh >= line.bytes()) return line;
+  const rest = fresh <= 0 ? undefined : afterEnds(line.record(), ends);
+  return rest && RecordLine.of(rest);
 }
 
 const placeOf = (attempt: number, seq: number, ends: StreamEnds, at: PodPosition | undefined): Place => ({

@@ -1,11 +1,11 @@
-import type { LogRecord } from "#api/log-record.ts";
+import type { RecordLine } from "#api/record-line.ts";
 import { parseTime, timestamp } from "#api/time.ts";
 import type { Cancel, Clock } from "#kube/ports.ts";
 import { failure, StatusError } from "#kube/transport.ts";
 import { type Place, start } from "./cursor.ts";
 import { expired, statusErrorOf, statusOf } from "./errors.ts";
 import { Gaps, missingRecords } from "./gaps.ts";
-import { itemOf, type LogItem } from "./items.ts";
+import { type ItemMembers, type LogItem, membersOf } from "./items.ts";
 import { LastWords } from "./last-words.ts";
 import { type AgentLog, type AgentLogs, PodGoneError, type Runs } from "./ports.ts";
 import type { LogQuery } from "./query.ts";
@@ -22,7 +22,7 @@ export interface ReaderDeps {
 
 /** A delivered item, and how far the log is delivered with it. */
 export interface Delivery {
-  readonly item: LogItem;
+  readonly item: ItemMembers;
   readonly place: Place;
 }
 
@@ -78,7 +78,7 @@ export class RunLogReader {
    * @param admit false ends the search: no room for this item and older ones
    * @throws StatusError 409 when the Pod that the Run is assigned to is gone
    */
-  async tail(count: number, admit: (item: LogItem) => boolean = () => true): Promise<Delivery[]> {
+  async tail(count: number, admit: (item: ItemMembers) => boolean = () => true): Promise<Delivery[]> {
     const segments = this.#view.segments;
     const newestFirst: Delivery[] = [];
     let place: Place | undefined;
@@ -101,7 +101,7 @@ export class RunLogReader {
     const log = await this.#openOrGone(segment);
     if (log === undefined) {
       const place = after(segment);
-      return { deliveries: [{ item: this.#goneItem(segment, "the log"), place }], place };
+      return { deliveries: [{ item: membersOf(this.#goneItem(segment, "the log")), place }], place };
     }
     const read = () =>
       readTail(log, this.#view.uid, segment, {
@@ -238,16 +238,16 @@ export class RunLogReader {
 
   #delivered(item: LogItem, place: Place): Delivery {
     this.#place = place;
-    return { item, place };
+    return { item: membersOf(item), place };
   }
 
   /** The record, and before it what must be said of a gap. */
   #deliver({ record, fresh, place }: Entry, gaps: Gaps, before: Place): Delivery[] {
     const missing = gaps.before(record);
     const isShown = fresh !== undefined && !fresh.last && this.#isWanted(fresh);
-    const deliveries = isShown ? [{ item: itemOf(fresh), place }] : [];
+    const deliveries = isShown ? [{ item: fresh.members, place }] : [];
     if (missing === 0) return deliveries;
-    return [{ item: this.#system(missingRecords(missing), record), place: before }, ...deliveries];
+    return [{ item: membersOf(this.#system(missingRecords(missing), record)), place: before }, ...deliveries];
   }
 
   /** The log of the segment's Pod; undefined when that is gone and the Run has gone on without it. */
@@ -280,7 +280,7 @@ export class RunLogReader {
     }
   }
 
-  #isWanted(record: LogRecord): boolean {
+  #isWanted(record: RecordLine): boolean {
     return this.#sinceMs === Number.NEGATIVE_INFINITY || (parseTime(record.time) ?? 0) >= this.#sinceMs;
   }
 
@@ -302,7 +302,7 @@ export class RunLogReader {
     const status = statusOf(error);
     const time = timestamp(this.#deps.clock.now());
     const item = this.#system(`the log ends here: ${status.message}`, { attempt: this.#place.attempt, time });
-    return { item: { ...item, status }, place: this.#place };
+    return { item: membersOf({ ...item, status }), place: this.#place };
   }
 }
 

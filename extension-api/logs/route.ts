@@ -2,6 +2,7 @@ import type { ApiHandler } from "#kube/memory.ts";
 import { type ApiRequest, failure, StatusError } from "#kube/transport.ts";
 import { logsDiscovery, logsRoot, logsVersion } from "./discovery.ts";
 import { badRequest } from "./errors.ts";
+import type { LogItem } from "./items.ts";
 import { parseLogQuery } from "./query.ts";
 import type { LogRequest, LogService } from "./service.ts";
 
@@ -16,8 +17,13 @@ const form = new RegExp(`^${logsRoot}/${logsVersion}/namespaces/([^/]+)/runs/([^
 /** Media type of a stream: one JSON value a line. */
 export const streamType = "application/x-ndjson";
 
+export interface LogRoute extends ApiHandler {
+  /** What {@link ApiHandler.watch} gives, as JSON texts of one line each: nothing is made of them that has to be written again. */
+  lines(request: ApiRequest): Promise<AsyncIterable<readonly string[]>>;
+}
+
 /** Serves everything below {@link logsRoot}. */
-export function createLogRoute(service: LogService): ApiHandler {
+export function createLogRoute(service: LogService): LogRoute {
   return {
     async handle(request) {
       const known = logsDiscovery[request.path.replace(/\/$/, "")];
@@ -27,13 +33,14 @@ export function createLogRoute(service: LogService): ApiHandler {
       return service.snapshot(log);
     },
     async watch(request) {
-      return oneByOne(await service.follow(logRequest(request)));
+      return items(await service.follow(logRequest(request)));
     },
+    lines: (request) => service.follow(logRequest(request)),
   };
 }
 
-async function* oneByOne<T>(batches: AsyncIterable<readonly T[]>): AsyncGenerator<T> {
-  for await (const batch of batches) yield* batch;
+async function* items(batches: AsyncIterable<readonly string[]>): AsyncGenerator<LogItem> {
+  for await (const batch of batches) for (const line of batch) yield JSON.parse(line) as LogItem;
 }
 
 /** @throws StatusError 404, 405 or 400 for what is no request for a log. */

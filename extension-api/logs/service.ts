@@ -1,7 +1,7 @@
 import { failure, StatusError } from "#kube/transport.ts";
 import { decodeCursor, encodeCursor, type Place } from "./cursor.ts";
 import { statusErrorOf } from "./errors.ts";
-import { itemBytes, type LogItem, type LogSnapshot, maxSnapshotBytes } from "./items.ts";
+import { itemBytes, itemFrom, type LogItem, type LogSnapshot, maxSnapshotBytes, withCursor } from "./items.ts";
 import type { LogQuery } from "./query.ts";
 import { type Delivery, type ReaderDeps, RunLogReader } from "./reader.ts";
 import { Seats } from "./seats.ts";
@@ -29,8 +29,11 @@ export const defaultLimits: LogServiceLimits = { followers: 1000, snapshots: 64 
 export interface LogService {
   /** The newest records, or those after a cursor; at most 1 MiB. */
   snapshot(request: LogRequest): Promise<LogSnapshot>;
-  /** Resolves when the log is open; then nothing fails but the stream says so in its last item. In batches, none of them empty. */
-  follow(request: LogRequest): Promise<AsyncIterable<readonly LogItem[]>>;
+  /**
+   * Resolves when the log is open; then nothing fails but the stream says so in its last item. Each item is a JSON text
+   * ({@link LogItem}) in one line; in batches, none of them empty.
+   */
+  follow(request: LogRequest): Promise<AsyncIterable<readonly string[]>>;
   /** How many are served at this moment. */
   stats(): { readonly followers: number; readonly snapshots: number };
 }
@@ -106,7 +109,7 @@ async function newest(reader: RunLogReader, run: string, tailLines: number): Pro
     room -= itemBytes(item);
     return room >= 0;
   });
-  return { items: deliveries.map(({ item }) => item), cursor: encodeCursor(run, reader.place) };
+  return { items: deliveries.map(({ item }) => itemFrom(item)), cursor: encodeCursor(run, reader.place) };
 }
 
 /** With a cursor: what is too much comes with the next cursor. */
@@ -118,7 +121,7 @@ async function oldest(reader: RunLogReader, run: string): Promise<LogSnapshot> {
     for (const { item, place } of batch) {
       room -= itemBytes(item);
       if (room < 0) return { items, cursor: encodeCursor(run, last) };
-      items.push(item);
+      items.push(itemFrom(item));
       last = place;
     }
   }
@@ -133,8 +136,9 @@ async function* stream(
   run: string,
   first: readonly Delivery[],
   close: () => void,
-): AsyncGenerator<readonly LogItem[]> {
-  const withCursors = (batch: readonly Delivery[]) => batch.map((delivery) => withCursor(run, delivery));
+): AsyncGenerator<readonly string[]> {
+  const withCursors = (batch: readonly Delivery[]) =>
+    batch.map(({ item, place }) => withCursor(item, encodeCursor(run, place)));
   try {
     if (first.length > 0) yield withCursors(first);
     for await (const batch of reader.follow()) yield withCursors(batch);
@@ -142,11 +146,6 @@ async function* stream(
     close();
   }
 }
-
-const withCursor = (run: string, { item, place }: Delivery): LogItem => ({
-  ...item,
-  cursor: encodeCursor(run, place),
-});
 
 function once(fn: () => void): () => void {
   let done = false;

@@ -1,6 +1,7 @@
 import { recordOpening } from "#api/log-record.ts";
 import type { LogLine } from "../logs/ports.ts";
 import { positionOf, type StoredAt } from "./position.ts";
+import { StoredClock } from "./stored-clock.ts";
 
 const newline = 0x0a;
 const space = 0x20;
@@ -24,21 +25,24 @@ export class StoredLine implements LogLine, StoredAt {
   readonly nth: number;
   /** In bytes. */
   readonly size: number;
-  #bytes: Buffer | undefined;
+  #data: Buffer | undefined;
+  readonly #start: number;
   #text = "";
 
-  constructor(run: string, at: StoredAt, bytes: Buffer) {
+  /** @param data has the record at `start`, `size` bytes long; it is kept until somebody asks for the text */
+  constructor(run: string, time: string, nth: number, data: Buffer, start: number, size: number) {
     this.run = run;
-    this.time = at.time;
-    this.nth = at.nth;
-    this.size = bytes.length;
-    this.#bytes = bytes;
+    this.time = time;
+    this.nth = nth;
+    this.size = size;
+    this.#data = data;
+    this.#start = start;
   }
 
   get text(): string {
-    if (this.#bytes !== undefined) {
-      this.#text = this.#bytes.toString("utf8");
-      this.#bytes = undefined;
+    if (this.#data !== undefined) {
+      this.#text = this.#data.toString("utf8", this.#start, this.#start + this.size);
+      this.#data = undefined;
     }
     return this.#text;
   }
@@ -58,8 +62,10 @@ export class StoredLines {
   #skipping = false;
   #lastTime = "";
   #nth = 0;
-  #second = "";
-  #secondText = "";
+  /** The UID that was met last: records of one Run come in runs. */
+  #run = "";
+  #runBytes = Buffer.alloc(0);
+  readonly #clock = new StoredClock();
   /** At least as many as the lines in the files of the container runtime, which cuts long ones into parts. */
   parts = 0;
 
@@ -86,30 +92,24 @@ export class StoredLines {
     const text = data[start + afterUtcTime - 1] === space ? start + afterUtcTime : afterTime(data, start, end);
     const uid = text + opening.length;
     if (uid >= end || data.compare(opening, 0, opening.length, text, uid) !== 0) return;
-    const uidEnd = data.indexOf(quote, uid);
-    if (uidEnd < 0 || uidEnd >= end) return;
-    const time = this.#timeOf(data.toString("latin1", start, text - 1));
+    if (!this.#takeRun(data, uid, end)) return;
+    const time = this.#clock.read(data, start, text - 1);
     if (time === undefined) return;
     this.#nth = time === this.#lastTime ? this.#nth + 1 : 1;
     this.#lastTime = time;
-    found.push(
-      new StoredLine(data.toString("latin1", uid, uidEnd), { time, nth: this.#nth }, data.subarray(text, end)),
-    );
+    found.push(new StoredLine(this.#run, time, this.#nth, data, text, end - text));
   }
 
-  /** Nanoseconds since the epoch; undefined for what is no time. */
-  #timeOf(text: string): string | undefined {
-    // Lines come in runs of the same second.
-    const second = text.slice(0, 19);
-    const zone = text.slice(29);
-    if (text[19] !== "." || zone === "") return undefined;
-    if (second + zone !== this.#secondText) {
-      const ms = Date.parse(second + zone);
-      if (Number.isNaN(ms) || ms < 1e12) return undefined;
-      this.#second = String(ms / 1000);
-      this.#secondText = second + zone;
-    }
-    return this.#second + text.slice(20, 29);
+  /** @returns whether there is a UID in quotes */
+  #takeRun(data: Buffer, start: number, lineEnd: number): boolean {
+    const last = this.#runBytes;
+    const lastEnd = start + last.length;
+    if (last.length > 0 && lastEnd <= lineEnd && data.compare(last, 0, last.length, start, lastEnd) === 0) return true;
+    const end = data.indexOf(quote, start);
+    if (end < 0 || end >= lineEnd) return false;
+    this.#run = data.toString("latin1", start, end);
+    this.#runBytes = Buffer.from(`${this.#run}"`);
+    return true;
   }
 }
 

@@ -1,7 +1,6 @@
 import { EventEmitter } from "node:events";
 import { expect, test } from "vitest";
 import { VirtualClock } from "#kube/virtual-clock.ts";
-import type { LogItem } from "../logs/items.ts";
 import { sendStream } from "./send-stream.ts";
 
 /** A connection with room for so many writes. */
@@ -31,7 +30,7 @@ class Connection extends EventEmitter {
   }
 }
 
-const item = (n: number): LogItem => ({ attempt: 1, seq: n, time: "t", stream: "stdout", message: `${n}` });
+const item = (n: number): string => JSON.stringify({ seq: n });
 
 /** Counts how far it was read. */
 function batches(count: number) {

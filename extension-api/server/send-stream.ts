@@ -1,5 +1,4 @@
 import type { Clock } from "#kube/ports.ts";
-import type { LogItem } from "../logs/items.ts";
 
 /** A reader who takes nothing for so long, while there is something for it, is cut off; in milliseconds. */
 const stalledMs = 60_000;
@@ -15,21 +14,19 @@ export interface Outgoing {
 }
 
 /**
- * Writes a stream of records, one a line, as fast as the reader takes them. Resolves when it is written or the reader is gone.
+ * Writes a stream of records, which are lines without their ends, as fast as the reader takes them. Resolves when it is written or the reader is gone.
  *
  * @param sent told the records and bytes of each write
  */
 export async function sendStream(
-  batches: AsyncIterable<readonly LogItem[]>,
+  batches: AsyncIterable<readonly string[]>,
   outgoing: Outgoing,
   clock: Clock,
   sent: (records: number, bytes: number) => void,
 ): Promise<void> {
   for await (const batch of batches) {
     if (outgoing.destroyed) return;
-    let text = "";
-    for (const item of batch) text += `${JSON.stringify(item)}\n`;
-    const bytes = Buffer.from(text);
+    const bytes = Buffer.from(`${batch.join("\n")}\n`);
     sent(batch.length, bytes.length);
     if (!outgoing.write(bytes) && !(await room(outgoing, clock))) return;
   }

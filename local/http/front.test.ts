@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import type { ApiHandler } from "#kube/memory.ts";
 import { TransportError } from "#kube/transport.ts";
 import { setup, widgetCrd } from "#local/apiserver/testing/setup.ts";
+import type { Extension } from "#local/extensions.ts";
 import { clientLibraryModels } from "#local/openapi/model-files.ts";
 import { createModels } from "#local/openapi/models.ts";
 import { bearerCheck } from "./bearer.ts";
@@ -303,11 +303,14 @@ test("APIs beside the server are served and discovered", async () => {
     [`${root}/v1`]: { resources: [{ name: "things", singularName: "", namespaced: true, kind: "Thing", verbs: [] }] },
     [`${root}/v1/things`]: { items: [1] },
   };
-  const extra: ApiHandler = {
+  const extra: Extension = {
     handle: async ({ path }) => documents[path],
-    watch: async () =>
+    watch: async () => {
+      throw new Error("over HTTP a stream is lines");
+    },
+    lines: async () =>
       (async function* () {
-        yield { n: 1 };
+        yield ['{"n":1}', '{"n":2}'];
       })(),
   };
   const { send } = start({ extensions: { [root]: extra } });
@@ -315,7 +318,7 @@ test("APIs beside the server are served and discovered", async () => {
   const stream = await send("GET", `${root}/v1/things?follow=true`);
   const pieces: string[] = [];
   for await (const piece of stream.body as AsyncIterable<string>) pieces.push(piece);
-  expect(pieces).toEqual(['{"n":1}\n']);
+  expect(pieces).toEqual(['{"n":1}\n{"n":2}\n']);
   expect(json(await send("GET", "/apis"))).toMatchObject({
     groups: expect.arrayContaining([expect.objectContaining({ name: "extra.example.com" })]),
   });

@@ -1,11 +1,10 @@
 import type { ApiStatus, WatchEvent } from "#api/meta.ts";
-import type { ApiHandler } from "#kube/memory.ts";
 import type { Clock } from "#kube/ports.ts";
 import { type ApiRequest, failure, StatusError, TransportError } from "#kube/transport.ts";
 import { methodNotAllowed, noSuchResource } from "#local/apiserver/errors.ts";
 import type { ApiServer, Kind, StoredObject, UserInfo } from "#local/apiserver/index.ts";
 import { parseRoute, type Route } from "#local/apiserver/routes.ts";
-import { type Extensions, extensionAt } from "#local/extensions.ts";
+import { type Extension, type Extensions, extensionAt } from "#local/extensions.ts";
 import { createOpenApi } from "#local/openapi/documents.ts";
 import type { Models } from "#local/openapi/models.ts";
 import { wantedForm } from "./accept.ts";
@@ -77,14 +76,14 @@ export function createFront(options: FrontOptions): HttpHandler {
     return documents(request);
   }
 
-  async function beside(extension: ApiHandler, request: HttpRequest): Promise<HttpAnswer> {
+  async function beside(extension: Extension, request: HttpRequest): Promise<HttpAnswer> {
     const { path, query, signal } = request;
     const { body, contentType } = readRequest(request, undefined);
     const asked = { method: verbMethod(request.method), path, query, signal, contentType };
     if (isTrue(query.follow)) {
-      const events = await extension.watch(asked);
+      const batches = await extension.lines(asked);
       const headers = { "content-type": "application/x-ndjson" };
-      return { code: 200, headers, body: gather(lines(events, (event) => `${JSON.stringify(event)}\n`)) };
+      return { code: 200, headers, body: gather(lines(batches, (batch) => `${batch.join("\n")}\n`)) };
     }
     return jsonAnswer(200, await extension.handle({ ...asked, ...(body === undefined ? {} : { body }) }));
   }

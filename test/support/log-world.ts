@@ -197,11 +197,11 @@ export class LogWorld {
 
 /** A stream that somebody reads. */
 export class Followed {
-  readonly #batches: AsyncIterator<readonly LogItem[]>;
+  readonly #batches: AsyncIterator<readonly string[]>;
   readonly #leaving: AbortController;
   #items: readonly LogItem[] = [];
 
-  constructor(batches: AsyncIterable<readonly LogItem[]>, leaving: AbortController) {
+  constructor(batches: AsyncIterable<readonly string[]>, leaving: AbortController) {
     this.#batches = batches[Symbol.asyncIterator]();
     this.#leaving = leaving;
   }
@@ -211,7 +211,7 @@ export class Followed {
     if (this.#items.length === 0) {
       const { done, value } = await this.#batches.next();
       if (done) return undefined;
-      this.#items = value;
+      this.#items = value.map((line) => JSON.parse(line) as LogItem);
     }
     const [first, ...others] = this.#items;
     this.#items = others;
