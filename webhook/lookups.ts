@@ -4,6 +4,7 @@ import type { Action, Workflow } from "#api/kinds/workflow.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import type { KubeObject } from "#api/meta.ts";
 import { actions, persistentWorkspaces, runtimes, workflowRuns, workflows } from "#api/resources.ts";
+import { type ControllerRevision, controllerRevisions } from "#kube/builtin.ts";
 import { orNothing } from "#kube/or-nothing.ts";
 import { type Client, pathOf, type ResourceType } from "#kube/resource.ts";
 import { type Access, reviewUse } from "./access-review.ts";
@@ -16,6 +17,8 @@ export interface Lookups {
   workflowRun(namespace: string, name: string): Promise<WorkflowRun | undefined>;
   workflow(namespace: string, name: string): Promise<Workflow | undefined>;
   action(namespace: string, name: string): Promise<Action | undefined>;
+  /** The frozen templates of a WorkflowRun, or what else has that name. */
+  snapshot(namespace: string, name: string): Promise<ControllerRevision | undefined>;
   /** Whether somebody has the right `use` on a workspace. */
   mayUse(requester: Requester, namespace: string, workspace: string): Promise<Access>;
 }
@@ -40,6 +43,7 @@ export function liveLookups(client: () => Client): Lookups {
     workflowRun: read(workflowRuns),
     workflow: read(workflows),
     action: read(actions),
+    snapshot: read(controllerRevisions),
     mayUse: (requester, namespace, name) => reviewUse(client().transport, requester, { namespace, name }),
   };
 }

@@ -3,6 +3,7 @@ import type { FieldError } from "#api/field-error.ts";
 import { jsonEqual } from "#api/json.ts";
 import type { Run } from "#api/kinds/run.ts";
 import type { Action, Workflow } from "#api/kinds/workflow.ts";
+import type { WorkflowAction } from "#api/kinds/workflow-action.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import type { KubeObject } from "#api/meta.ts";
 import { validateCreate, validateUpdate } from "#api/validation/index.ts";
@@ -12,6 +13,7 @@ import type { Lookups } from "./lookups.ts";
 import type { Requester } from "./requester.ts";
 import { runtimeErrors } from "./run-runtime.ts";
 import { admitted, type Verdict, verdictOf } from "./verdict.ts";
+import { workflowActionErrors } from "./workflow-action.ts";
 import { workflowRunErrors } from "./workflow-run.ts";
 import { judgeUse } from "./workspace-permission.ts";
 
@@ -69,7 +71,7 @@ async function judgeRun(
   return use.kind === "invalid" ? verdictOf([...use.errors, ...errors]) : use;
 }
 
-/** What is referred to: a WorkflowRun needs it now, a template some time. */
+/** What is referred to: a WorkflowRun needs it now, a template some time; the inputs of a Retry are declared there. */
 async function withReferences(request: Review, lookups: Lookups): Promise<Verdict> {
   const { operation, kind, namespace, object, oldObject } = request;
   if (kind === "Workflow") {
@@ -78,7 +80,10 @@ async function withReferences(request: Review, lookups: Lookups): Promise<Verdic
     return verdictOf([], await usageWarnings(spec, namespace, lookups));
   }
   // What a WorkflowRun refers to cannot change, and is frozen.
-  if (kind !== "WorkflowRun" || operation === "UPDATE") return admitted;
+  if (operation === "UPDATE") return admitted;
+  if (kind === "WorkflowAction")
+    return verdictOf(await workflowActionErrors(object as WorkflowAction, namespace, lookups));
+  if (kind !== "WorkflowRun") return admitted;
   return verdictOf(await workflowRunErrors(object as WorkflowRun, namespace, lookups));
 }
 

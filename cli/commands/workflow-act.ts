@@ -20,6 +20,7 @@ interface Flags extends ClusterFlags {
   readonly setOutput?: Readonly<Record<string, string>>;
   readonly message?: string;
   readonly restartSuccessful?: true;
+  readonly set?: Readonly<Record<string, string>>;
   readonly timeout?: number;
   readonly wait: boolean;
   readonly output?: string;
@@ -85,11 +86,12 @@ const verbs: readonly Verb[] = [
     action: "Retry",
     summary: "retry WorkflowRuns that have ended",
     description:
-      "Retries WorkflowRuns: jobs that failed, were ended or never ran get another attempt, and so does what waits for them. --node-field-selector means only some of these jobs.",
+      "Retries WorkflowRuns: jobs that failed, were ended or never ran get another attempt, and so does what waits for them. With --set so does what uses these inputs. --node-field-selector means only some of these jobs.",
     options: ["nodes", "retry"],
     concerns: ({ status }) => status?.phase === "Failed",
     examples: [
       ["What has failed", "workflow retry ci-x7k2p"],
+      ["With another value of an input", "workflow retry ci-x7k2p --set region=south"],
       [
         "A job that succeeded, and all behind it",
         "workflow retry ci-x7k2p --restart-successful --node-field-selector job=build",
@@ -130,7 +132,10 @@ export const addWorkflowActions: AddCommand = (parent, env, end) => {
     if (verb.options.includes("outputs")) {
       command.option("--set-output <name=value>", "output of the gates; may be given several times", pairs);
     }
-    if (verb.options.includes("retry")) command.option("--restart-successful", "also jobs that succeeded");
+    if (verb.options.includes("retry")) {
+      command.option("--restart-successful", "also jobs that succeeded");
+      command.option("--set <name=value>", "another value for an input; may be given several times", pairs);
+    }
     if (verb.options.includes("message")) command.option("--message <text>", "why, for people");
     command.action(async (names: string[], flags: Flags) => {
       const format = flags.output === undefined ? undefined : parseFormat(flags.output);
@@ -226,8 +231,9 @@ function parametersOf(action: WorkflowActionVerb, flags: Flags): Partial<Workflo
   if (action === "Stop" && (nodeFieldSelector !== undefined || message !== undefined)) {
     return { stop: { ...nodes, ...(message !== undefined && { message }) } };
   }
-  if (action === "Retry" && (nodeFieldSelector !== undefined || flags.restartSuccessful)) {
-    return { retry: { ...nodes, ...(flags.restartSuccessful && { restartSuccessful: true }) } };
+  const { restartSuccessful, set: inputs } = flags;
+  if (action === "Retry" && (nodeFieldSelector !== undefined || restartSuccessful || inputs !== undefined)) {
+    return { retry: { ...nodes, ...(restartSuccessful && { restartSuccessful }), ...(inputs && { inputs }) } };
   }
   return undefined;
 }

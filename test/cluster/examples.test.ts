@@ -40,6 +40,7 @@ const endings: Record<string, Ending> = {
   },
   "private-repository": { prints: ["built from a private repository"] },
   "fan-out": { prints: ["The sums are 20 and 25"] },
+  "retry-inputs": { prints: ["deployed to north", "deployed to south", "the regions are north and south"] },
   priority: { prints: ["first", "second", "third"] },
   "workspace-shared": { prints: ["written by writer"] },
   "workspace-volume": { prints: ["fetched once"] },

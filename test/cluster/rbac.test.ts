@@ -81,6 +81,7 @@ const table: Record<string, Rights> = {
       ...["runtimes", "persistentworkspaces", "workflowruns", "workflows", "actions"].map(
         (plural) => `${plural}.kruntimes.io [get]`,
       ),
+      "controllerrevisions.apps [get]",
       "subjectaccessreviews.authorization.k8s.io [create]",
     ],
     // It warns of the end of its certificate.

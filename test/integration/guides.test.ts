@@ -96,6 +96,7 @@ const examples: Record<string, readonly RegExp[]> = {
     /^report\/say \| published at nowhere$/m,
     /^✔ release {2}Succeeded .* 6\/6 jobs$/m,
   ],
+  "retry-inputs": [/^deploy\.1\/deploy \| deployed to south$/m, /^report\/say \| the regions are north and south$/m],
   "workspace-volume": [/^use \| fetched once$/m, /^✔ fill {2}Succeeded/m, /^✔ use {2}Succeeded/m],
   "workspace-shared": [/^reader \| written by writer$/m, /^✔ writer {2}Succeeded/m, /^✔ reader {2}Succeeded/m],
   "data-sharing": [/^deploy\/verify-artifact \| artifact verified$/m, /dist\.tgz {2}\d+ B {2}sha256:[0-9a-f]{64}$/m],

@@ -70,6 +70,7 @@ export const lookups = (given: Partial<Lookups>): Lookups => ({
   workflowRun: never("a WorkflowRun"),
   workflow: never("a Workflow"),
   action: never("an Action"),
+  snapshot: never("a ControllerRevision"),
   mayUse: never("a review"),
   ...given,
 });
