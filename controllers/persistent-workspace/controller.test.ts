@@ -133,6 +133,78 @@ test("unused for its TTL it is Released, its deletion is requested, and the fina
   expect(await read()).toBeUndefined();
 });
 
+test("unused from the beginning it has its whole TTL after it was bound, however long it waited for that", async () => {
+  const set = await pool();
+  await workspace({ ttlSecondsAfterUnused: 100 });
+  await plane.elapse(1_000_000);
+  expect(await phase()).toBe("Pending");
+  await pod("p", set);
+  await plane.settle();
+  expect((await read())?.status?.boundTime).toBe(timestamp(plane.clock.now()));
+  await plane.elapse(99_000);
+  expect(await phase()).toBe("Bound");
+  await plane.elapse(1000);
+  expect(await phase()).toBe("Released");
+});
+
+test("without a TTL it stays for ever", async () => {
+  await pod("p", await pool());
+  await workspace();
+  await run("r");
+  await endRun("r");
+  await plane.elapse(10_000_000);
+  expect(await phase()).toBe("Bound");
+});
+
+test("a Pod that is not ready keeps the binding; the conditions show it, and that it is ready again", async () => {
+  const made = await pod("p", await pool());
+  await workspace();
+  const shown = async () => {
+    const { status } = (await read()) ?? {};
+    const ready = status?.conditions?.find(({ type }) => type === "PodReady");
+    return [status?.phase, status?.boundPod, status?.boundPodUID, ready?.status];
+  };
+  const become = async (status: "True" | "False") => {
+    const live = await plane.client.of(pods).get(made.metadata);
+    const conditions = [{ type: "Ready", status }];
+    await plane.client.of(pods).update({ ...live, status: { ...live.status, conditions } } as Pod, "status");
+  };
+  expect(await shown()).toEqual(["Bound", "p", made.metadata.uid, "True"]);
+  await become("False");
+  await plane.elapse(3_600_000);
+  expect(await shown()).toEqual(["Bound", "p", made.metadata.uid, "False"]);
+  await become("True");
+  await plane.settle();
+  expect(await shown()).toEqual(["Bound", "p", made.metadata.uid, "True"]);
+});
+
+test("lastUsedTime is written once for each change to unused, and is the latest end of all its Runs", async () => {
+  await pod("p", await pool());
+  await workspace();
+  const written: (string | undefined)[] = [];
+  const lastUsed = async () => {
+    const time = (await read())?.status?.lastUsedTime;
+    if (time !== written.at(-1)) written.push(time);
+  };
+  const ends: string[] = [];
+  for (const round of ["one", "two"]) {
+    for (const name of ["a", "b", "c"]) await run(`${round}-${name}`);
+    await plane.elapse(10_000);
+    for (const name of ["b", "a", "c"]) {
+      await lastUsed();
+      await endRun(`${round}-${name}`);
+      if (name === "c") ends.push(timestamp(plane.clock.now()));
+      await plane.elapse(name === "c" ? 1000 : 20_000);
+    }
+    await lastUsed();
+    // Runs that go afterwards change nothing.
+    for (const name of ["a", "b", "c"]) await plane.client.of(runs).delete({ name: `${round}-${name}`, namespace });
+    await plane.elapse(100_000);
+    await lastUsed();
+  }
+  expect(written.filter((time) => time !== undefined)).toEqual(ends);
+});
+
 test("the TTL counts from the end of the last Run, which becomes lastUsedTime once", async () => {
   await pod("p", await pool());
   await workspace({ ttlSecondsAfterUnused: 100 });

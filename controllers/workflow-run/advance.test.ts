@@ -368,11 +368,65 @@ test("a child Run that was seen and is deleted is a failed step, not a hang", ()
   expect(world.run.status?.phase).toBe("Failed");
 });
 
-test("what a child Run waits for is shown on its step", () => {
+const waits: Record<string, { readonly status: Partial<RunStatus>; readonly says: string }> = {
+  "a place for its Runtime": {
+    status: { reason: "NoReadyPods", message: "Runtime bash has no ready Pod" },
+    says: "Runtime bash has no ready Pod",
+  },
+  "room on the Pod with its files": {
+    status: { reason: "InsufficientCapacity", message: "runs 1 does not fit on Pod p of workspace w" },
+    says: "the Pod with the files of the job is full",
+  },
+  "a Pod for its files": {
+    status: { reason: "WorkspaceNotBound", message: "workspace w is not bound to a Pod yet" },
+    says: "the files of the job have no Pod yet",
+  },
+  "the Pod with its files to be ready": {
+    status: { reason: "WorkspacePodNotReady", message: "Pod p of workspace w is not ready" },
+    says: "the Pod with the files of the job is not ready",
+  },
+};
+
+test.each(Object.entries(waits))(
+  "a step that waits for %s says so, and names neither Pod nor workspace",
+  (_, { status, says }) => {
+    const world = new World({ a: job([step("one")]) });
+    world.pass();
+    world.becomes("a/one", { phase: "Pending", ...status });
+    expect(world.run.status?.jobs?.a?.steps?.[0]).toMatchObject({
+      phase: "Running",
+      reason: status.reason,
+      message: says,
+    });
+  },
+);
+
+test("a step whose Run found its workspace gone says so, and names neither Pod nor workspace", () => {
   const world = new World({ a: job([step("one")]) });
   world.pass();
-  world.becomes("a/one", { phase: "Pending", reason: "InsufficientCapacity", message: "2 Pods are full" });
-  expect(world.run.status?.jobs?.a?.steps?.[0]).toMatchObject({ phase: "Running", reason: "InsufficientCapacity" });
+  const message = "workspace w is not bound to this Pod; its files are gone";
+  world.becomes("a/one", { phase: "Failed", attempt: 1, reason: "WorkspaceLost", message });
+  expect(world.run.status?.jobs?.a?.steps?.[0]).toMatchObject({
+    phase: "Failed",
+    reason: "WorkspaceLost",
+    message: "the files of the job are not there",
+  });
+});
+
+test("no Run of a job begins when one of its later steps takes an artifact that is not there", () => {
+  const world = new World({
+    build: job([step("a")]),
+    deploy: job([step("first"), step("then", "true", { artifacts: [{ from: "jobs.build.artifacts.x", path: "x" }] })], {
+      needs: ["build"],
+    }),
+  });
+  world.pass();
+  world.succeeds("build/a", { artifactRefs: [artifact("y")] });
+  expect(world.run.status?.jobs?.deploy).toMatchObject({ phase: "Failed", reason: "ArtifactMissing" });
+  expect(world.run.status?.jobs?.deploy?.message).toContain(
+    'step "then" takes artifact "x" of job "build", which has y',
+  );
+  expect([...world.runs.keys()].filter((name) => name.includes("-deploy-"))).toEqual([]);
 });
 
 test("a Run of another owner under the name is never adopted: the next name is tried", () => {

@@ -74,6 +74,24 @@ test("no Run is created in a workspace that belongs to somebody else, however la
   expect(named).not.toContain(taken);
 });
 
+test("a Run of a job is created only after its workspace is there, however long that takes", async () => {
+  const made: string[] = [];
+  let trouble = true;
+  plane.api.faults.onRequest = (request) => {
+    const isWorkspace = isCreation(request, persistentWorkspaces);
+    if (!isWorkspace && !isCreation(request, runs)) return undefined;
+    if (isWorkspace && trouble) return { kind: "internal" };
+    made.push(request.resource);
+    return undefined;
+  };
+  await start();
+  await plane.elapse(600_000);
+  expect(made).toEqual([]);
+  trouble = false;
+  await plane.until(async () => (await child()) !== undefined);
+  expect(made).toEqual(["persistentworkspaces.kruntimes.io", "runs.kruntimes.io"]);
+});
+
 test("a Run that is deleted before a blind watch has shown it is no hang: it is made again", async () => {
   plane.api.faults.onWatchEvent = ({ resource }) => (resource.startsWith("runs.") ? { drop: true } : undefined);
   let losses = 1;

@@ -11,6 +11,7 @@ import { buildRun, runNameOf } from "./build-run.ts";
 import { holds } from "./conditions.ts";
 import { type JobContext, whyGone, workspaceOf } from "./job-context.ts";
 import { ownValues, type StepPlace } from "./step-place.ts";
+import { messageOf } from "./waiting.ts";
 
 /** That a child Run exists is written down once it is this old: most have ended by then, and a write is saved. */
 export const sightingDelayMs = 1000;
@@ -108,7 +109,7 @@ function observeEnd(run: Run, input: StepContext): StepEvent | undefined {
     const continued = passesOver(input);
     return { type: "RUN_FAILED", reason, message, ...(continued && { continued }), ...end };
   };
-  const message = status.message ?? `Run ${run.metadata.name} ended as ${status.phase}`;
+  const message = messageOf(run) ?? `Run ${run.metadata.name} ended as ${status.phase}`;
   switch (status.phase) {
     case "Succeeded": {
       const size = JSON.stringify([status.outputs, status.artifactRefs]).length;
@@ -150,7 +151,8 @@ function failureOf(reason: string | undefined): Exclude<RunFailureReason, "Cance
 }
 
 function observeProgress(run: Run, since: number, now: number): StepEvent | undefined {
-  const { phase, reason, message, startTime, attempt } = run.status ?? { phase: "Pending" };
+  const { phase, reason, startTime, attempt } = run.status ?? { phase: "Pending" };
+  const message = messageOf(run);
   const waits = phase === "Pending" && reason !== undefined;
   if (!waits && now - since < sightingDelayMs) return undefined;
   return {

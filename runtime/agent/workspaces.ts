@@ -46,10 +46,11 @@ export class Workspaces {
     const workspace = this.#view.get(name);
     // Not in the cache yet: the claim comes first, preparation reads it live.
     if (workspace === undefined) return undefined;
-    if (workspace.metadata.deletionTimestamp !== undefined || workspace.status?.phase !== "Bound") {
-      return `workspace ${name} is ${workspace.status?.phase ?? "Pending"} and takes no new Run`;
+    if (workspace.metadata.deletionTimestamp !== undefined) {
+      return `workspace ${name} is being deleted and takes no new Run`;
     }
-    return undefined;
+    const { phase = "Pending" } = workspace.status ?? {};
+    return phase === "Bound" ? undefined : `workspace ${name} is ${phase} and takes no new Run`;
   }
 
   /**

@@ -55,6 +55,37 @@ test("a used workspace whose directory is gone is lost, also for an agent that d
   expect(await world.untilOver("b")).toMatchObject({ phase: "Failed", reason: "WorkspaceLost" });
 });
 
+const closings: Record<string, { readonly close: () => Promise<unknown>; readonly says: string }> = {
+  "being deleted": {
+    close: () => world.client.of(persistentWorkspaces).delete({ name: "ws", namespace }),
+    says: "workspace ws is being deleted and takes no new Run",
+  },
+  Released: {
+    close: () => note("ws", { phase: "Released" }),
+    says: "workspace ws is Released and takes no new Run",
+  },
+};
+
+test.each(Object.entries(closings))(
+  "a Run that comes to a workspace that is %s is handed back; the one at work in it finishes",
+  async (_, { close, says }) => {
+    start();
+    await world.createWorkspace("ws");
+    world.programs.set("a", () => ({ durationMs: 60_000 }));
+    for (const name of ["a", "b"]) await world.createRun(name, { workspace: { name: "ws" } });
+    await world.assign("a");
+    await world.until(() => world.executor.running.length === 1);
+    await close();
+    const closedAt = world.clock.now();
+    await world.until(() => world.clock.now() > closedAt + 1000);
+    await world.assign("b");
+    const status = await world.untilOver("b");
+    expect(status).toMatchObject({ phase: "Pending", reason: "HandedBack", message: expect.stringContaining(says) });
+    expect(status.attempt ?? 0).toBe(0);
+    expect(await world.untilOver("a")).toMatchObject({ phase: "Succeeded" });
+  },
+);
+
 test("what a Run left is gone before its next attempt begins on the same Pod", async () => {
   start();
   const remove = world.files.remove.bind(world.files);

@@ -119,6 +119,11 @@ const runCases: Record<string, RuleCase> = {
     input("a", { digest: "md5:0" }),
     by("spec.artifactInputs[0].ref.digest", /should match/),
   ),
+  "another input later": run(input("b"), by("spec.artifactInputs", immutable), input("a")),
+  "another workspace later": run({ workspace: { name: "other" } }, by("spec.workspace", immutable), {
+    workspace: { name: "one" },
+  }),
+  "a workspace added later": run({ workspace: { name: "one" } }, by("spec.workspace", immutable), {}),
   "a hundred and one attempts": run(
     { retryPolicy: { maxAttempts: 101 } },
     by("spec.retryPolicy.maxAttempts", /less than or equal to 100/),

@@ -137,6 +137,22 @@ test("every example is tested, is in the index, and says at its beginning what i
   }
 });
 
+test("whoever reads of shared workspaces is warned: in the guides, by kubectl explain, and when the chart is installed", async () => {
+  const places = [
+    "docs/workspaces.md",
+    "docs/concepts.md",
+    "crds/kruntimes.io_persistentworkspaces.yaml",
+    "crds/kruntimes.io_runs.yaml",
+    "charts/kruntimes/templates/NOTES.txt",
+  ];
+  for (const place of places) {
+    const text = (await readFile(join(root, place), "utf8")).replace(/\s+/g, " ");
+    expect(text, place).toMatch(
+      /workspace[^.]* (is no isolation between hostile users|.*trust each other: .*no isolation between hostile users)/,
+    );
+  }
+});
+
 test("every manifest in the guide to workspaces stands in an example, which is tested", async () => {
   const files = await readdir(join(root, "examples"), { recursive: true });
   const manifests = files.filter((file) => file.endsWith(".yaml"));

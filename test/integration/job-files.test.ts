@@ -198,3 +198,31 @@ test("of several artifacts of a name the consumer gets that of the last step tha
   const second = await cluster.get(runs, status?.jobs?.make?.steps?.[1]?.runName ?? "");
   expect(status?.jobs?.make?.artifacts?.x?.location.filesystem?.path).toBe(`runs/${second.metadata.uid}/artifacts/x`);
 });
+
+test("jobs whose Runtimes have no store in common: the consumer fails before its first Run exists, and says so", async () => {
+  await cluster.create(persistentVolumeClaims, { ...claim, metadata: { name: "other", namespace } });
+  const other = { artifactStore: { driver: "Filesystem" as const, filesystem: { volumeClaimName: "other" } } };
+  await cluster.create(runtimes, bashRuntime({ ...other, replicas: 0 }, "elsewhere"));
+  const made = await cluster.create(
+    workflowRuns,
+    workflowRun("apart", {
+      make: job(step("leave", 'touch "$KRUNTIME_ARTIFACTS_DIR/x"')),
+      take: {
+        ...job(
+          step("first", "true"),
+          step("use", "true", { artifacts: [{ from: "jobs.make.artifacts.x", path: "x" }] }),
+        ),
+        "runs-on": "elsewhere",
+        needs: ["make"],
+      },
+    }),
+  );
+  const { status } = await cluster.workflowFinished("apart");
+  expect(status?.jobs?.take).toMatchObject({
+    phase: "Failed",
+    reason: "ArtifactStoreMismatch",
+    message: expect.stringContaining("keep artifacts in different places: claim artifacts and claim other"),
+  });
+  const labelSelector = `${labels.workflowRunUID}=${made.metadata.uid}`;
+  expect((await cluster.client.of(runs).list({ namespace, labelSelector })).items).toHaveLength(1);
+});

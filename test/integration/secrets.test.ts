@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { EnvVar, Run, RunSpec } from "#api/kinds/run.ts";
-import { runs, runtimes } from "#api/resources.ts";
+import { persistentWorkspaces, runs, runtimes } from "#api/resources.ts";
 import { configMaps, events, persistentVolumeClaims, secrets } from "#kube/builtin.ts";
 import { bashRun, bashRuntime, claim, namespace, TestCluster } from "./support/cluster.ts";
 import { type GitServer, startGitServer } from "./support/git-server.ts";
@@ -181,6 +181,19 @@ test("a private repository is the source of a Run: branch, and commit by its ful
   expect(commit.log).toMatch(/^one$/m);
   // The program gets nothing of what opened the repository.
   expect(branch.log + commit.log).not.toMatch(/horse|KRUNTIMES_|GIT_/);
+});
+
+test("in a workspace a Git source lies beside the shared files, and the program begins among those", async () => {
+  await cluster.create(persistentWorkspaces, { metadata: { name: "work", namespace }, spec: { runtime: "bash" } });
+  const workspace = { workspace: { name: "work" } };
+  await outcome("before", workspace, "echo mine > script");
+  const { run, log } = await outcome("beside", { ...source({ credentialsSecretName: "git" }), ...workspace });
+  expect(run.status, log).toMatchObject({ phase: "Succeeded" });
+  expect(log).toMatch(/^two$/m);
+  expect(log).toMatch(/^PWD=.*\/persistent\/work$/m);
+  const script = `test "$(cat script)" = mine && test "$(ls -A)" = ".kruntimes\nscript" && test -f .kruntimes/runs/${run.metadata.uid}/1/source/script`;
+  const after = await outcome("after", workspace, script);
+  expect(after.run.status, after.log).toMatchObject({ phase: "Succeeded" });
 });
 
 test("a wrong password fails with git's own words", async () => {
