@@ -48,6 +48,11 @@ export function noStepEnded(steps: readonly Pick<StepStatus, "phase" | "steps">[
   );
 }
 
+/** Whether a run that was stopped has jobs that were not asked to end: they clean up, or will. */
+export function cleansUp({ reason, jobs = {} }: Pick<WorkflowRunStatus, "reason" | "jobs">): boolean {
+  return reason === "Stopped" && Object.values(jobs).some(({ phase }) => !hasEnded(phase) && phase !== "Stopping");
+}
+
 /** The step whose turn it is, to run or to be skipped: the job runs, and all steps before it have ended. */
 export function nextStep(job: JobStatus): StepStatus | undefined {
   const steps = job.steps ?? [];

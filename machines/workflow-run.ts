@@ -1,7 +1,7 @@
 import { assign, emit, type SnapshotFrom, setup } from "xstate";
 import type { AppliedAction, JobStatus, WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
 import { hasEnded } from "#api/workflow-phases.ts";
-import { isActive, sumOfJobs } from "./derive.ts";
+import { cleansUp, isActive, sumOfJobs } from "./derive.ts";
 import { cancelReasons, type OutputsFailedReason, outputsFailedReasons } from "./job-status.ts";
 import type { TransitionMeta } from "./lib/meta.ts";
 import { checkStatus } from "./lib/persist.ts";
@@ -95,6 +95,8 @@ const charts = setup({
     specDidNotSuspend: ({ context }) => context.status.observedSpecSuspend !== true,
     specSuspended: ({ context }) => context.status.observedSpecSuspend === true,
     notAskedToEnd: ({ context }) => context.status.shutdown === undefined,
+    /** It was stopped, and jobs that clean up were not asked to end. */
+    cleansUp: ({ context }) => cleansUp(context.status),
     notTerminated: ({ context }) => context.status.shutdown !== "Terminate",
     /** One of these actions is recorded. */
     knowsAny: ({ context }, { uids }: { uids: readonly string[] }) => moves.knowsAny(context.status, uids),
@@ -377,6 +379,14 @@ export const workflowRunMachine = charts.createMachine({
           actions: assign(({ context, event }) => ({ status: moves.followSpec(context.status, false, event.now) })),
           description: "It ends all the same; spec.suspend is noted.",
           meta: { writer: "controller", reason: "Resumed" },
+        },
+        TIME_OUT: {
+          guard: "cleansUp",
+          actions: assign(({ context, event }) => ({
+            status: moves.stop(context.status, { ...event, reason: "TimedOut" }),
+          })),
+          description: "It was stopped, and jobs that clean up took longer than spec.timeout: they are asked to end.",
+          meta: { writer: "controller", reason: "TimedOut" },
         },
         STOP: {
           guard: "notAskedToEnd",

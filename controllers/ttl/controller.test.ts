@@ -149,3 +149,19 @@ test("a WorkflowRun that ended while no controller was there is kept for its TTL
   await plane.elapse(1000);
   expect(await plane.find(workflowRuns, "w")).toBeUndefined();
 });
+
+test("a WorkflowRun stays until actions that it has recorded are told: nobody else knows what was made of them", async () => {
+  await start();
+  const made = await endedWorkflowRun("w", 0);
+  const at = timestamp(plane.clock.now());
+  const record = { uid: "u", name: "a", action: "Terminate", at, outcome: "Succeeded" } as const;
+  const status = made.status ?? { phase: "Failed" as const };
+  const recorded = await plane.client
+    .of(workflowRuns)
+    .update({ ...made, status: { ...status, appliedActions: [record] } }, "status");
+  await plane.elapse(100_000);
+  expect(await plane.find(workflowRuns, "w")).toBeDefined();
+  await plane.client.of(workflowRuns).update({ ...recorded, status }, "status");
+  await plane.settle();
+  expect(await plane.find(workflowRuns, "w")).toBeUndefined();
+});

@@ -60,6 +60,8 @@ export function createWorkflowRunTtl(deps: ControllerDeps, informers: Informers)
     }
     const seen = firstSeen.get(uid) ?? deps.clock.now();
     firstSeen.set(uid, seen);
+    // What was made of these actions is known from here alone, until they are told.
+    if ((run.status?.appliedActions ?? []).length > 0) return undefined;
     return Math.max(completed, seen);
   });
 }

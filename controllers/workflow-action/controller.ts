@@ -65,12 +65,15 @@ export function createWorkflowActionController(
     if (whyNotFound(action, informers.workflowRuns.get(`${namespace}/${name}`)) === undefined) return done;
     // A cache may be behind, and the answer is for ever.
     const target = await orNothing(client.of(workflowRuns).get({ name, namespace }));
+    const { uid = "" } = action.metadata;
+    // A run that is being deleted still says what was made of the action.
+    const record = target?.status?.appliedActions?.find((each) => each.uid === uid);
     const message = whyNotFound(action, target);
     if (message === undefined) return after(lookAgainMs, "the cache does not know the target yet");
-    const live = await answering.find({ uid: action.metadata.uid ?? "", name: action.metadata.name }, namespace);
+    const live = await answering.find({ uid, name: action.metadata.name }, namespace);
     if (live === undefined) return done;
     const at = timestamp(clock.now());
-    await answering.answer(live, { at, outcome: "Failed", reason: "WorkflowNotFound", message });
+    await answering.answer(live, record ?? { at, outcome: "Failed", reason: "WorkflowNotFound", message });
     return done;
   }
 

@@ -2,7 +2,7 @@ import { parseDuration } from "#api/duration.ts";
 import type { WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
 import { labels } from "#api/labels.ts";
 import { parseTime } from "#api/time.ts";
-import { workflowRunEvent } from "#machines/derive.ts";
+import { cleansUp, workflowRunEvent } from "#machines/derive.ts";
 import type { WorkflowRunEvent } from "#machines/workflow-run.ts";
 import { formatErrors } from "#workflows/field-error.ts";
 import { evaluateOutputs } from "#workflows/outputs.ts";
@@ -23,7 +23,7 @@ export function observeRun(seen: Seen, status: WorkflowRunStatus, now: number): 
         observeWorkspaces(seen, status, now)
       );
     default:
-      return workflowRunEvent(status, now);
+      return workflowRunEvent(status, now) ?? observeTimeout(seen, status, now);
   }
 }
 
@@ -71,13 +71,13 @@ function observePending({ source }: Seen, now: number): WorkflowRunEvent | undef
   }
 }
 
-/** When the run is out of time; undefined without a limit. */
+/** When the run is out of time; undefined without a limit, and when there is nothing that could be ended for it. */
 export function timeoutDeadline({ run }: Seen, status: WorkflowRunStatus): number | undefined {
   const timeout = parseDuration(run.spec.timeout);
   const start = parseTime(status.startTime);
-  return (status.phase !== "Running" && status.phase !== "Suspended") || timeout === undefined || start === undefined
-    ? undefined
-    : start + timeout;
+  const { phase } = status;
+  const counts = phase === "Running" || phase === "Suspended" || (phase === "Stopping" && cleansUp(status));
+  return !counts || timeout === undefined || start === undefined ? undefined : start + timeout;
 }
 
 function observeTimeout(seen: Seen, status: WorkflowRunStatus, now: number): WorkflowRunEvent | undefined {

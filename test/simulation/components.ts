@@ -20,7 +20,7 @@ const workspaceTtlSeconds = 20;
 /** Longer than the controllers are ever away, so that what a Run has stored is recorded before it is old enough. */
 const sweepIntervalMs = 60_000;
 /** How long an answered WorkflowAction is kept, in seconds. */
-const actionTtlSeconds = 60;
+export const actionTtlSeconds = 60;
 
 /** The longest that a component that crashed stays away, in milliseconds. */
 const longestAbsenceMs = 25_000;

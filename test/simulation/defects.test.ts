@@ -4,6 +4,7 @@ import {
   type Defect,
   exitCodesIgnored,
   noCapacityFilter,
+  recordsAreLost,
   recoveryIsLost,
   runsUnseenBySweep,
   workspacesRemovedAtStart,
@@ -34,6 +35,10 @@ const defects: Record<string, { defect: Defect; rule: string }> = {
   "a controller that does not take Runs away from lost Pods": {
     defect: recoveryIsLost,
     rule: "everything settles once nothing goes wrong",
+  },
+  "a controller that does not record what it was asked for": {
+    defect: recordsAreLost,
+    rule: "what only an action can do was done by one",
   },
 };
 

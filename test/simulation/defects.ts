@@ -1,3 +1,4 @@
+import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import type { Plugins } from "#controllers/scheduler/framework.ts";
 import { defaultPlugins } from "#controllers/scheduler/plugins.ts";
 import type { ApiRequest, Transport } from "#kube/transport.ts";
@@ -74,6 +75,21 @@ export const recoveryIsLost: Defect = {
       request.method === "PUT" && /\/runs\/[^/]+\/status$/.test(request.path)
         ? Promise.resolve(request.body as T)
         : transport.request<T>(request),
+  }),
+};
+
+/** Controllers that apply actions and do not write down that they did. */
+export const recordsAreLost: Defect = {
+  controllers: (transport) => ({
+    ...transport,
+    request: <T>(request: ApiRequest) => {
+      if (request.method !== "PUT" || !/\/workflowruns\/[^/]+\/status$/.test(request.path)) {
+        return transport.request<T>(request);
+      }
+      const body = request.body as WorkflowRun;
+      const { appliedActions: _, ...status } = body.status ?? { phase: "Pending" as const };
+      return transport.request<T>({ ...request, body: { ...body, status } });
+    },
   }),
 };
 

@@ -3,13 +3,16 @@ import { Components } from "./components.ts";
 import type { Defect } from "./defects.ts";
 import { Disturbances } from "./disturbances.ts";
 import type { FaultKind } from "./faults.ts";
+import { Operations } from "./people/operations.ts";
 import { Workload } from "./people/workload.ts";
+import { actionRules } from "./rules/actions.ts";
 import { artifactRules } from "./rules/artifacts.ts";
 import { attemptRules } from "./rules/attempts.ts";
 import { capacityRules } from "./rules/capacity.ts";
 import { unsettled } from "./rules/convergence.ts";
 import { phaseRules } from "./rules/phases.ts";
 import type { Rule } from "./rules/rule.ts";
+import { shutdownRules } from "./rules/shutdown.ts";
 import { workflowRules } from "./rules/workflows.ts";
 import { workspaceRules } from "./rules/workspaces.ts";
 import { SimNode } from "./sim-node.ts";
@@ -62,6 +65,8 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     workspaceRules(world, world.report),
     artifactRules(world, world.report),
     workflowRules(world, world.report),
+    actionRules(world, world.report),
+    shutdownRules(world.report),
     counter(seen),
   );
   const system = await world.user.of(namespaces).get({ name: "kube-system" });
@@ -69,10 +74,12 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const components = new Components(world, node, system.metadata.uid ?? "", defect);
   const disturbances = new Disturbances(world, node);
   const workload = new Workload(world, deeds);
+  const operations = new Operations(world, deeds);
 
   components.startAll();
   disturbances.start();
   await workload.begin();
+  operations.begin();
   await runUntil(world, busyMs);
   if (world.violations.length === 0) {
     world.trace.add("from here on nothing goes wrong any more");
@@ -80,6 +87,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     disturbances.repair();
     components.startAll();
     await workload.end();
+    await operations.end();
     await settle(world, node);
   }
   // Nobody is left to say anything more: what was written down by now is the whole story.
@@ -90,7 +98,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     violations: world.violations,
     trace: world.trace,
     faults: world.faults.counts,
-    deeds: workload.done,
+    deeds: Math.max(workload.done, operations.done),
     lasted: world.clock.monotonic(),
     seen,
   };

@@ -1,4 +1,5 @@
 import type { RunStatus } from "#api/kinds/run.ts";
+import type { WorkflowActionStatus } from "#api/kinds/workflow-action.ts";
 import type { WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
 import type { Change } from "#local/apiserver/index.ts";
 
@@ -23,12 +24,17 @@ function statusText(resource: string, status: unknown): string {
       return words({ phase, reason, pod: assignedPod, epoch: assignmentEpoch, attempt, exitCode });
     }
     case "workflowruns.kruntimes.io": {
-      const { phase, reason, jobs = {} } = status as WorkflowRunStatus;
+      const { phase, reason, suspended, shutdown, attempt, appliedActions, jobs = {} } = status as WorkflowRunStatus;
       const each = Object.entries(jobs).map(
         ([id, job]) =>
           `${id}=${job.phase}${job.reason === undefined ? "" : `(${job.reason})`}[${(job.steps ?? []).map((step) => step.phase).join()}]`,
       );
-      return `${words({ phase, reason })} ${each.join(" ")}`;
+      const records = appliedActions?.map(({ name, outcome }) => `${name}:${outcome}`).join();
+      return `${words({ phase, reason, suspended, shutdown, attempt, records })} ${each.join(" ")}`;
+    }
+    case "workflowactions.kruntimes.io": {
+      const { phase, reason } = status as WorkflowActionStatus;
+      return words({ phase, reason });
     }
     case "pods": {
       const { phase, reason, conditions } = status as { phase?: string; reason?: string; conditions?: Condition[] };

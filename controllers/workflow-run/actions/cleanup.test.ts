@@ -78,3 +78,18 @@ test("after a clean-up that failed, Retry runs it again and keeps what succeeded
   await world.finish("ci", "x", "clean");
   expect(await world.status("ci")).toMatchObject({ phase: "Succeeded", attempt: 2 });
 });
+
+test("the timeout of the run goes on while it cleans up, and ends that, too", async () => {
+  await world.run("ci", withExit("always()"), { timeout: "1m" });
+  await world.ask("ci", "Stop");
+  await world.finish("ci", "a", "one", "Cancelled");
+  expect(await phases()).toEqual(["a Cancelled", "b Skipped", "x Running"]);
+  await world.plane.elapse(59_000);
+  expect(await world.status("ci")).toMatchObject({ phase: "Stopping", reason: "Stopped" });
+  await world.plane.elapse(1000);
+  expect(await world.status("ci")).toMatchObject({ phase: "Stopping", reason: "TimedOut", shutdown: "Stop" });
+  expect((await world.child("ci", "x", "clean"))?.spec.termination).toMatchObject({ mode: "Immediate" });
+  await world.finish("ci", "x", "clean", "Cancelled");
+  const { phase, reason, message } = await world.status("ci");
+  expect([phase, reason, message]).toEqual(["Failed", "TimedOut", "the run took longer than 1m"]);
+});

@@ -2,6 +2,7 @@ import type { WorkflowAction, WorkflowActionVerb } from "#api/kinds/workflow-act
 import { workflowActionVerbs } from "#api/kinds/workflow-action.ts";
 import type { AppliedAction } from "#api/kinds/workflow-run.ts";
 import { timestamp } from "#api/time.ts";
+import { hasEnded } from "#api/workflow-phases.ts";
 import { clip } from "#machines/lib/text.ts";
 import type { WorkflowRunSnapshot } from "#machines/workflow-run.ts";
 import { resume } from "./resume.ts";
@@ -43,6 +44,8 @@ export function drain(
   for (const action of actions) {
     // Nothing overtakes: those behind it wait, too.
     if (context.isGraphUnavailable && needsGraph(action, current)) break;
+    // An end is stored, and told, before another attempt takes it back.
+    if (action.spec.action === "Retry" && current.hasTag("terminal") && !hasEnded(context.run.status?.phase)) break;
     const verdict = apply(action, { ...context, snapshot: current });
     const answer: AppliedAction = {
       uid: action.metadata.uid ?? "",

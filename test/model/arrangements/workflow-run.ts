@@ -219,6 +219,27 @@ export const workflowRunArrangements = arranged<WorkflowStage, WorkflowRunEvent>
       },
     ),
     scene(
+      "a job that cleans up",
+      [start],
+      { spec: { jobs: { build: job([step("test")], { if: "always()" }) }, timeout: "1m" } },
+      {
+        events: (snapshot) => {
+          if (snapshot.value === "Pending") return [start];
+          if (snapshot.value === "Running") return [stop];
+          if (snapshot.value !== "Stopping") return [];
+          return phaseOf(snapshot) === "Running"
+            ? [at("Succeeded"), timeOut, ...escalation(snapshot)]
+            : [at("Cancelled")];
+        },
+        follows: (snapshot, event) => {
+          if (event.type === "STOP") return recorded;
+          if (phaseOf(snapshot) === "Stopping" && statusOf(snapshot).reason === "TimedOut") return undefined;
+          const ends = event.type === "JOBS" && phaseOf(snapshot) === "Succeeded";
+          return ends ? { type: "JOBS_ENDED", now } : follows(snapshot, event);
+        },
+      },
+    ),
+    scene(
       "an action that comes at the same moment as the end of a job, and is refused",
       [start],
       { spec: { jobs: { first: job([step("test")]), ...jobs }, parallelism: 1 }, comesWithAction: true },

@@ -250,6 +250,9 @@ export const workflowRunOracle: Oracle = {
       JOBS_ENDED: (before) => jobsOf(before).every(hasEnded),
       STOP: (before) => !has(before, "shutdown"),
       TERMINATE: (before) => before.shutdown !== "Terminate",
+      // Jobs that clean up were not asked to end when the run was stopped.
+      TIME_OUT: (before) =>
+        before.reason === "Stopped" && jobsOf(before).some((job) => !hasEnded(job) && job.phase !== "Stopping"),
     },
     Succeeded: { ...recording, RETRY: true },
     Failed: { ...recording, RETRY: true },

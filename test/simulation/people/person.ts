@@ -21,7 +21,8 @@ export class Person {
   }
 
   async create<T extends KubeObject>(kind: ResourceType<T>, object: T): Promise<void> {
-    await this.#tried(`creates ${kind.kind} ${object.metadata.name}`, async () => {
+    const of = kind.kind === "WorkflowAction" ? ` ${JSON.stringify("spec" in object ? object.spec : {})}` : "";
+    await this.#tried(`creates ${kind.kind} ${object.metadata.name}${of}`, async () => {
       await this.world.user.of(kind).create({ ...object, metadata: { ...object.metadata, namespace } });
     });
   }

@@ -5,6 +5,9 @@ import type { Dice } from "../dice.ts";
 import type { Person } from "./person.ts";
 import { randomScript } from "./runs.ts";
 
+/** The name of every gate, and of no other step. */
+export const gateName = "gate";
+
 type Jobs = Record<string, JobSpec>;
 
 /** What a job offers to those that need it. */
@@ -15,7 +18,7 @@ interface Offer {
 }
 
 /** A small graph of jobs that hand outputs and artifacts to each other, not always without mistakes. */
-export function randomJobs(dice: Dice, runtimeNames: readonly string[]): Jobs {
+export function randomJobs(dice: Dice, runtimeNames: readonly string[], extras: Dice): Jobs {
   const jobs: Jobs = {};
   const offers: Offer[] = [];
   const count = dice.int(1, 4);
@@ -23,7 +26,7 @@ export function randomJobs(dice: Dice, runtimeNames: readonly string[]): Jobs {
     const id = `${dice.pick(["job", "Build", "test_it"])}${index}`;
     const needed = dice.some(offers, 0.5);
     const { job, offer } = randomJob(dice, id, needed, dice.pick(runtimeNames));
-    jobs[id] = job;
+    jobs[id] = withExtras(extras, job);
     offers.push(offer);
   }
   return jobs;
@@ -72,8 +75,31 @@ function randomJob(dice: Dice, id: string, needed: readonly Offer[], runtime: st
   };
 }
 
+/** A job that may wait for people, or clean up behind others. */
+function withExtras(dice: Dice, job: JobSpec): JobSpec {
+  const { needs = [], steps = [] } = job;
+  const cleansUp = needs.length > 0 && dice.chance(0.2) ? { if: dice.pick(["always()", "cancelled()"]) } : {};
+  if (!dice.chance(0.2)) return { ...job, ...cleansUp };
+  const at = dice.int(0, steps.length);
+  return { ...job, ...cleansUp, steps: [...steps.slice(0, at), randomGate(dice), ...steps.slice(at)] };
+}
+
+function randomGate(dice: Dice): StepSpec {
+  const ok = {
+    ...(dice.chance(0.7) && { default: "yes" }),
+    ...(dice.chance(0.4) && { options: ["yes", "no"] }),
+  };
+  return {
+    name: gateName,
+    suspend: {
+      ...(dice.chance(0.5) && { duration: `${dice.int(1, 40)}s` }),
+      ...(dice.chance(0.6) && { outputs: { ok } }),
+    },
+  };
+}
+
 export async function createWorkflow(person: Person, runtimeNames: readonly string[]): Promise<void> {
-  const spec = { jobs: randomJobs(person.dice, runtimeNames) };
+  const spec = { jobs: randomJobs(person.dice, runtimeNames, extrasOf(person)) };
   await person.create(workflows, { metadata: { name: person.name("workflow") }, spec });
 }
 
@@ -85,16 +111,22 @@ export async function createWorkflowRun(person: Person, runtimeNames: readonly s
   const source =
     workflow !== undefined || dice.chance(0.05)
       ? { workflowRef: { name: workflow?.metadata.name ?? "missing" } }
-      : { jobs: randomJobs(dice, [...runtimeNames, ...waits]) };
+      : { jobs: randomJobs(dice, [...runtimeNames, ...waits], extrasOf(person)) };
+  const extras = extrasOf(person);
   await person.create(workflowRuns, {
     metadata: { name: person.name("flow") },
     spec: {
       ...source,
       ...(hasTimeout ? { timeout: `${dice.int(5, 60)}s` } : {}),
       ...(dice.chance(0.2) ? { ttlSecondsAfterFinished: dice.int(0, 40) } : {}),
+      ...(extras.chance(0.1) && { suspend: true }),
+      ...(extras.chance(0.2) && { parallelism: extras.int(1, 2) }),
     },
   });
 }
+
+/** Dice of their own, so that they do not shift what else happens. */
+const extrasOf = (person: Person) => person.world.faults.dice("gates and clean-up");
 
 export async function deleteWorkflowRun(person: Person): Promise<void> {
   const flow = person.any(workflowRuns, ({ status }) => person.dice.chance(0.7) || hasEnded(status?.phase));

@@ -1,18 +1,21 @@
 import type { Run } from "#api/kinds/run.ts";
 import type { Runtime } from "#api/kinds/runtime.ts";
+import type { WorkflowAction } from "#api/kinds/workflow-action.ts";
 import type { JobStatus, WorkflowRun } from "#api/kinds/workflow-run.ts";
 import { annotations, labels } from "#api/labels.ts";
 import type { KubeObject } from "#api/meta.ts";
 import type { Amounts } from "#api/quantity.ts";
 import type { WaitingReason } from "#api/reasons.ts";
-import { persistentWorkspaces, runs, runtimes, workflowRuns, workflows } from "#api/resources.ts";
+import { persistentWorkspaces, runs, runtimes, workflowActions, workflowRuns, workflows } from "#api/resources.ts";
 import { isTerminal, requestsOf } from "#api/runs.ts";
 import { capacityOf, replicasOf } from "#api/runtimes.ts";
+import { parseTime } from "#api/time.ts";
 import { hasEnded } from "#api/workflow-phases.ts";
 import { conditionOf, controllerRevisions, type Pod, pods, replicaSets } from "#kube/builtin.ts";
 import type { ResourceType } from "#kube/resource.ts";
 import { isActive } from "#machines/derive.ts";
 import { executionKey } from "#runtime/executor-client.ts";
+import { actionTtlSeconds } from "../components.ts";
 import type { World } from "../world.ts";
 import type { PodFacts } from "./rule.ts";
 
@@ -24,12 +27,16 @@ export async function unsettled(world: World, machines: readonly PodFacts[]): Pr
   return [
     ...world.objects(runs).flatMap((run) => runProblem(world, run) ?? []),
     ...world.objects(workflowRuns).flatMap((flow) => flowProblem(world, flow) ?? []),
+    ...world.objects(workflowActions).flatMap((action) => actionProblem(world, action) ?? []),
     ...world.objects(runtimes).flatMap((runtime) => poolProblems(world, runtime)),
     ...leftovers(world),
     ...machines.flatMap((machine) => strayPrograms(world, machine)),
     ...(await Promise.all(machines.map((machine) => strayFiles(world, machine)))).flat(),
   ];
 }
+
+/** How late an answered action may be collected, for clocks that are wrong and caches that are behind. */
+const collectionMs = 10_000;
 
 const isReady = (pod: Pod) =>
   pod.metadata.deletionTimestamp === undefined &&
@@ -78,17 +85,37 @@ function obstacles(world: World, run: Run): WaitingReason[] {
   return alone ? [...room, "AffinityNotSatisfied"] : room;
 }
 
-/** Undefined when the run has ended, or each job that has not waits for something that people have to do. */
+/**
+ * Undefined when the run has ended, or each job that has not waits for something that people have to do. What is suspended waits for
+ * a Resume: nothing of it need be at work.
+ */
 function flowProblem(world: World, flow: WorkflowRun): string | undefined {
-  const { status = { phase: "Pending" as const }, metadata } = flow;
+  const { status = { phase: "Pending" as const }, metadata, spec } = flow;
+  const records = status.appliedActions?.map(({ name }) => name) ?? [];
+  if (records.length > 0) return `WorkflowRun ${metadata.name} still has records of ${records.join()}`;
   if (hasEnded(status.phase)) return undefined;
   const jobs = Object.entries(status.jobs ?? {});
-  const stuck = jobs.filter(
-    ([id, job]) => (job.phase === "Running" || job.phase === "Queued") && !waits(world, flow, id, job),
-  );
-  if (status.phase === "Running" && stuck.length === 0 && jobs.some(([, job]) => job.phase === "Running"))
-    return undefined;
+  const active = jobs.filter(([, { phase }]) => isActive({ phase }));
+  const isFull = active.length >= (spec.parallelism ?? Number.POSITIVE_INFINITY);
+  const isSuspended = status.phase === "Suspended" && status.suspended === true;
+  const stuck = jobs.filter(([id, job]) => {
+    if (job.phase === "Queued") return !isFull && !isSuspended;
+    if (job.phase === "Suspended") return job.steps?.some(({ gate }) => gate?.deadline !== undefined);
+    if (isSuspended && !job.steps?.some(isActive)) return false;
+    return isActive({ phase: job.phase }) && !waits(world, flow, id, job);
+  });
+  // Jobs that clean up may wait like others.
+  const mayWait = status.phase === "Running" || (status.phase === "Stopping" && status.reason === "Stopped");
+  if (stuck.length === 0 && (isSuspended || (mayWait && active.length > 0))) return undefined;
   return `WorkflowRun ${metadata.name} is ${status.phase}: ${stuck.map(([id, job]) => `${id} ${job.phase}`).join(", ")}`;
+}
+
+/** Undefined when the action is answered, and not kept for longer than it should. */
+function actionProblem(world: World, { metadata, status }: WorkflowAction): string | undefined {
+  const says = `WorkflowAction ${metadata.name} is ${status?.phase ?? "Pending"}`;
+  if (status === undefined || status.phase === "Pending") return says;
+  const age = world.clock.now() - (parseTime(status.completionTime) ?? 0);
+  return age > actionTtlSeconds * 1000 + collectionMs ? `${says} since ${status.completionTime}` : undefined;
 }
 
 /** The Run of the step at work waits (that it says why truly is looked at elsewhere), or cannot be made without its Runtime. */

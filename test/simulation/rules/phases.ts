@@ -1,11 +1,13 @@
 import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
 import type { Run } from "#api/kinds/run.ts";
+import type { WorkflowAction } from "#api/kinds/workflow-action.ts";
 import type { JobStatus, WorkflowRun } from "#api/kinds/workflow-run.ts";
 import { equalJson } from "#kube/json.ts";
 import type { Change } from "#local/apiserver/index.ts";
 import { lifecycle } from "#machines/index.ts";
 import { describe } from "#machines/lib/describe.ts";
 import { type TransitionTable, transitionTable } from "#machines/lib/transition-rules.ts";
+import { gateName } from "../people/workflows.ts";
 import type { Report, Rule } from "./rule.ts";
 
 interface Chart {
@@ -25,15 +27,24 @@ const charts = {
   workflowRun: chart("workflow-run"),
   job: chart("job"),
   step: chart("step"),
+  gate: chart("step-gate"),
+  action: chart("workflow-action"),
 };
 
 /** A status that has ended says nothing about time, numbers or waiting any more: it never changes. */
-const finalKinds = ["run", "workflowRun", "job", "step"];
+const finalKinds = ["run", "workflowRun", "job", "step", "gate", "action"];
 
 interface Status {
   readonly phase: string;
   readonly attempt?: number;
 }
+
+/** What stands in a status until it was told elsewhere, also after its end. */
+const untold = ({ appliedActions: _, ...status }: Status & { appliedActions?: unknown }): Status => status;
+
+/** Another attempt of what had ended: it begins anew. */
+const isAgain = (old: Status | undefined, next: Status): boolean =>
+  old !== undefined && (next.attempt ?? 0) > (old.attempt ?? 0);
 
 /**
  * Phases move along the charts, also those of jobs and steps, which the API server does not check. What has ended does
@@ -47,7 +58,8 @@ export function phaseRules(report: Report): Rule {
     if (!allowed.includes(next.phase)) report("phases move along the charts", subject, `${from} to ${next.phase}`);
     if ((next.attempt ?? 0) < (old?.attempt ?? 0))
       report("the attempt never falls", subject, `${old?.attempt} to ${next.attempt}`);
-    if (old !== undefined && terminal.has(from) && finalKinds.includes(name) && !equalJson(old, next)) {
+    const isReopened = (table.reopens[from] ?? []).includes(next.phase);
+    if (old !== undefined && terminal.has(from) && finalKinds.includes(name) && !isReopened && !equalJson(old, next)) {
       report("what has ended does not change", subject, `${JSON.stringify(old)} to ${JSON.stringify(next)}`);
     }
   }
@@ -79,10 +91,14 @@ export function phaseRules(report: Report): Rule {
 
   function checkWorkflowRun({ metadata, status }: WorkflowRun, old: WorkflowRun | undefined): void {
     if (status === undefined) return;
-    check("workflowRun", `WorkflowRun ${metadata.name}`, old?.status, status);
+    check("workflowRun", `WorkflowRun ${metadata.name}`, old?.status && untold(old.status), untold(status));
     const before = old?.status?.jobs ?? {};
-    for (const [id, job] of Object.entries(status.jobs ?? {}))
-      checkJob(`WorkflowRun ${metadata.name} job ${id}`, before[id], job);
+    const isRetry = isAgain(old?.status, status) && charts.workflowRun.terminal.has(old?.status?.phase ?? "");
+    for (const [id, job] of Object.entries(status.jobs ?? {})) {
+      // A Retry opens jobs again; one that never began has no attempt that could rise.
+      const isFresh = isRetry && !charts.job.terminal.has(job.phase);
+      checkJob(`WorkflowRun ${metadata.name} job ${id}`, isFresh ? undefined : before[id], job);
+    }
     for (const id of Object.keys(before)) {
       if (status.jobs?.[id] === undefined) report("no job is forgotten", `WorkflowRun ${metadata.name}`, id);
     }
@@ -92,7 +108,7 @@ export function phaseRules(report: Report): Rule {
     check("job", subject, old, job);
     for (const step of job.steps ?? []) {
       const before = old?.steps?.find(({ name }) => name === step.name);
-      check("step", `${subject} step ${step.name}`, before, step);
+      check(step.name === gateName ? "gate" : "step", `${subject} step ${step.name}`, before, step);
     }
   }
 
@@ -102,6 +118,11 @@ export function phaseRules(report: Report): Rule {
       if (resource === "runs.kruntimes.io") checkRun(object as unknown as Run, previous as Run | undefined);
       if (resource === "persistentworkspaces.kruntimes.io") {
         checkWorkspace(object as unknown as PersistentWorkspace, previous as PersistentWorkspace | undefined);
+      }
+      if (resource === "workflowactions.kruntimes.io") {
+        const { metadata, status } = object as unknown as WorkflowAction;
+        const before = previous as WorkflowAction | undefined;
+        if (status !== undefined) check("action", `WorkflowAction ${metadata.name}`, before?.status, status);
       }
       if (resource === "workflowruns.kruntimes.io") {
         checkWorkflowRun(object as unknown as WorkflowRun, previous as WorkflowRun | undefined);

@@ -6,6 +6,7 @@ import { hasEnded } from "#api/workflow-phases.ts";
 import { equalJson } from "#kube/json.ts";
 import type { Change } from "#local/apiserver/index.ts";
 import { isActive, isBad } from "#machines/derive.ts";
+import { gateName } from "../people/workflows.ts";
 import { resourceOf, type World } from "../world.ts";
 import type { Report, Rule } from "./rule.ts";
 
@@ -21,7 +22,7 @@ export function workflowRules(world: World, report: Report): Rule {
     if (hasEnded(status.phase) && status.reason !== "InvalidWorkflow" && jobs.some(([, job]) => !hasEnded(job.phase))) {
       report("a workflow ends after its jobs", subject, status.phase);
     }
-    if (status.phase === "Succeeded" && jobs.some(([, job]) => job.phase !== "Succeeded")) {
+    if (status.phase === "Succeeded" && jobs.some(([, { phase }]) => phase !== "Succeeded" && phase !== "Skipped")) {
       report(
         "a workflow succeeds when all its jobs have",
         subject,
@@ -30,8 +31,11 @@ export function workflowRules(world: World, report: Report): Rule {
     }
     for (const [id, job] of jobs) {
       checkJob(`${subject} job ${id}`, job, old?.status?.jobs?.[id]);
-      const needs = spec.jobs?.[id]?.needs ?? [];
-      const open = needs.filter((need) => status.jobs?.[need]?.phase !== "Succeeded");
+      const { needs = [], if: condition } = spec.jobs?.[id] ?? {};
+      const open = needs.filter((need) => {
+        const phase = status.jobs?.[need]?.phase;
+        return condition === undefined ? phase !== "Succeeded" : !hasEnded(phase);
+      });
       if ((job.startTime !== undefined || job.phase === "Queued") && open.length > 0) {
         report("a job starts after those that it needs", `${subject} job ${id}`, open.join());
       }
@@ -59,6 +63,7 @@ export function workflowRules(world: World, report: Report): Rule {
 
   /** What is written of the end of a step is what its Run says. */
   function checkStep(subject: string, step: StepStatus): void {
+    if (step.name === gateName) return;
     const run = children.get(step.runName ?? "");
     const says = `${step.phase} ${step.reason}, and Run ${step.runName} ${run?.status?.phase} ${run?.status?.reason}`;
     if (step.phase === "Succeeded") {
