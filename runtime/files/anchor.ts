@@ -2,7 +2,7 @@
  * Directories held open, so that names are looked up below the directory that was checked and not below whatever stands at
  * its path by then. Node has no openat(2); on Linux `/proc/self/fd/N/name` is the same thing. Adapter: touches the system.
  */
-import { constants } from "node:fs";
+import { constants, readFileSync } from "node:fs";
 import { type FileHandle, lstat, open, readlink, realpath } from "node:fs/promises";
 import { mapErrors, toFilesError } from "#runtime/files/errno.ts";
 import { FilesError } from "#runtime/files/port.ts";
@@ -57,6 +57,18 @@ export function openForReading(at: string): Promise<FileHandle> {
 /** A descriptor of the inode itself, for changing the mode of what cannot be opened. It may be a link: check its kind. */
 export function openInode(at: string | Buffer): Promise<FileHandle> {
   return open(at, (linux ? O_PATH : O_RDONLY | O_NONBLOCK) | O_NOFOLLOW);
+}
+
+/**
+ * What an open file lies on, as a text that differs for any two mounts. Two mounts of one volume have one device number, so
+ * on Linux it is the kernel's number of the mount, where that is told.
+ */
+export async function mountOf(handle: FileHandle): Promise<string> {
+  // Made up by the kernel in memory: a trip to the thread pool would take ten times as long as the answer.
+  const mount = linux
+    ? /^mnt_id:\s*(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${handle.fd}`, "latin1"))?.[1]
+    : undefined;
+  return mount ?? `device ${(await handle.stat()).dev}`;
 }
 
 /** Path by which an open directory can be listed, and names below it looked up. */

@@ -2,6 +2,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { runs } from "#api/resources.ts";
 import { type Pod, pods } from "#kube/builtin.ts";
+import { crash } from "./inside.ts";
 import { bashRun, bashRuntime, finished, installPlatform, podsOf, readyRuntime } from "./platform.ts";
 import { adminClient, attempt, kubectl, testNamespace, until } from "./support.ts";
 
@@ -17,18 +18,6 @@ const restartsOf = (container: string) => (pod: Pod) =>
 
 const isReady = ({ status }: Pod) => status?.conditions?.some((one) => one.type === "Ready" && one.status === "True");
 
-/** Ends the program of a container as a crash would; tini, its parent, cannot be killed from inside. */
-async function crash(namespace: string, pod: string, container: "runtime" | "runtimed"): Promise<void> {
-  const runtime = "kill -9 $(cat /proc/1/task/1/children)";
-  const agent = 'process.kill(require("fs").readFileSync("/proc/1/task/1/children", "utf8").split(" ")[0], "SIGKILL")';
-  const command = container === "runtime" ? ["sh", "-c", runtime] : ["/usr/lib/kruntimes/node", "-e", agent];
-  const { code, stderr } = await attempt("kubectl", [
-    ...["exec", "-n", namespace, pod, "-c", container, "--", ...command],
-  ]);
-  // The container ends with its program, and takes the killer with it.
-  expect([0, 137], stderr).toContain(code);
-}
-
 test("an agent that crashes goes on with what runs: the same attempt, started once", async () => {
   const client = adminClient();
   await using namespace = await testNamespace("agent");
@@ -38,7 +27,7 @@ test("an agent that crashes goes on with what runs: the same attempt, started on
   const script = 'echo start >>/tmp/starts; sleep 8; echo "starts=$(wc -l </tmp/starts)" >>"$KRUNTIME_OUTPUTS"';
   const run = await client.of(runs).create(bashRun(namespace.name, "long", script));
   await running(client, run.metadata);
-  await crash(namespace.name, name, "runtimed");
+  await crash({ namespace: namespace.name, name }, "runtimed");
   // Created while nobody is there to take it.
   const next = await client.of(runs).create(bashRun(namespace.name, "next", "true"));
   expect((await finished(client, run)).status).toMatchObject({
@@ -79,7 +68,7 @@ test("an executor that crashes takes its programs with it: AttemptLost, and anot
   );
   const once = await client.of(runs).create(bashRun(namespace.name, "once", "sleep 600"));
   await Promise.all([running(client, again.metadata), running(client, once.metadata)]);
-  await crash(namespace.name, name, "runtime");
+  await crash({ namespace: namespace.name, name }, "runtime");
   expect((await finished(client, once)).status).toMatchObject({ phase: "Failed", reason: "AttemptLost", attempt: 1 });
   expect((await finished(client, again)).status).toMatchObject({
     phase: "Succeeded",

@@ -6,7 +6,7 @@ import { timestamp } from "#api/time.ts";
 import { leases } from "#kube/builtin.ts";
 import type { ApiRequest } from "#kube/transport.ts";
 import { sweepLease } from "#runtime/agent/sweeper.ts";
-import { createMemoryStore } from "#runtime/artifacts/memory-store.ts";
+import { createFilesystemStore } from "#runtime/artifacts/filesystem-store.ts";
 import { AgentWorld } from "./support/agent-world.ts";
 
 const hour = 3_600_000;
@@ -135,11 +135,10 @@ test.each([
 test("what belongs to another namespace or cluster in the same volume is never touched", async () => {
   world = await newWorld();
   const { clock, random, volume } = world;
-  const now = () => clock.now();
   const others = [
     { clusterUid: "cluster", namespace: "other" },
     { clusterUid: "another", namespace },
-  ].map((owner) => createMemoryStore({ owner, random, now, volumeClaimName: "store" }, volume));
+  ].map((owner) => createFilesystemStore({ owner, random, files: volume, volumeClaimName: "store" }));
   for (const [index, store] of others.entries()) {
     await store.put({ runUid: `theirs-${index}`, name: "a" }, bytes("x"), { maxBytes: 10 });
   }

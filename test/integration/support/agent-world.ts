@@ -14,34 +14,44 @@ import { platformCrds } from "#local/crds.ts";
 import { step } from "#machines/lib/settle.ts";
 import { type RunEvent, restoreRun, runMachine, runStatus } from "#machines/run.ts";
 import { type Agent, createAgent } from "#runtime/agent/agent.ts";
+import { createFilesystemStore } from "#runtime/artifacts/filesystem-store.ts";
 import { defaultArtifactLimits } from "#runtime/artifacts/limits.ts";
-import { createMemoryStore, memoryVolume } from "#runtime/artifacts/memory-store.ts";
+import { memoryVolume } from "#runtime/artifacts/memory-store.ts";
 import type { ArtifactStore } from "#runtime/artifacts/store.ts";
 import type { ExecuteRequest } from "#runtime/executor-client.ts";
 import { MemoryFiles } from "#runtime/files/memory-files.ts";
+import type { Files } from "#runtime/files/port.ts";
 import { defaultLogLimits } from "#runtime/logs/limits.ts";
 import { MemorySink } from "#runtime/logs/memory-sink.ts";
 import { MemoryReferences } from "#runtime/references/memory-references.ts";
 import { SimulatedExecutor } from "#runtime/simulated-executor.ts";
 import type { SimulatedProgram } from "#runtime/simulated-program.ts";
+import { counted } from "./counted-files.ts";
 
 export const pod = { name: "runtime-bash-1", uid: "pod-uid" };
 const namespace = "default";
+
+export interface Volumes {
+  /** What is mounted at `/workspace`. */
+  readonly files: Files;
+  /** What is mounted for the artifact store. */
+  readonly volume: Files;
+}
 
 /** Told before and after each call that an agent makes of the world; may end the agent there. */
 export type Watcher = (point: string, when: "before" | "after") => void;
 
 /**
  * One Pod with a real agent on the embedded API server, under virtual time. The executor is simulated, files and
- * artifacts are in memory; all of them outlive the agent, as they do in a Pod.
+ * artifacts are in memory unless volumes are given; all of them outlive the agent, as they do in a Pod.
  */
 export class AgentWorld {
   readonly clock = new VirtualClock();
   readonly random = seededRandom(7);
   readonly api: ApiServer;
   readonly client: Client;
-  readonly files: MemoryFiles;
-  readonly volume: MemoryFiles;
+  readonly files: Files;
+  readonly volume: Files;
   readonly store: ArtifactStore;
   readonly sink = new MemorySink();
   readonly references = new MemoryReferences();
@@ -57,15 +67,17 @@ export class AgentWorld {
   runtimeUid = "runtime-uid";
   agent: Agent | undefined;
   #alive = { yes: false };
+  /** Calls of volumes that are under way. */
+  #busy = 0;
 
-  constructor() {
+  constructor({ files, volume }: Partial<Volumes> = {}) {
     const { clock, random } = this;
     this.api = createApiServer({ crds: platformCrds(), clock, random });
     this.client = createClient(memoryTransport(this.api, clock));
-    this.files = new MemoryFiles({ root: "/workspace", now: () => clock.now() });
+    this.files = this.#counted(files ?? new MemoryFiles({ root: "/workspace", now: () => clock.now() }));
+    this.volume = this.#counted(volume ?? memoryVolume({ now: () => clock.now() }));
     const owner = { clusterUid: "cluster", namespace };
-    this.volume = memoryVolume({ now: () => clock.now() });
-    this.store = createMemoryStore({ owner, random, now: () => clock.now(), volumeClaimName: "store" }, this.volume);
+    this.store = createFilesystemStore({ owner, random, files: this.volume, volumeClaimName: "store" });
     this.executor = new SimulatedExecutor({
       clock,
       random,
@@ -77,6 +89,13 @@ export class AgentWorld {
   #program({ platformEnv = {}, attempt }: ExecuteRequest): SimulatedProgram {
     const program = this.programs.get(platformEnv.KRUNTIME_RUN_NAME ?? "");
     return program?.(attempt) ?? { durationMs: 10 };
+  }
+
+  /** Virtual time stands still while a call of a volume is under way: real ones take real time. */
+  #counted(files: Files): Files {
+    return counted(files, (change) => {
+      this.#busy += change;
+    });
   }
 
   /** Starts an agent process. */
@@ -189,7 +208,7 @@ export class AgentWorld {
     const limit = this.clock.now() + ms;
     for (;;) {
       // Several turns: a chain of promises through the API server takes more than one.
-      for (let n = 0; n < 4; n++) await turn();
+      for (let n = 0; n < 4; n = this.#busy > 0 ? 0 : n + 1) await turn();
       if (await holds()) return;
       if (this.clock.now() > limit || !this.clock.runNext()) throw new Error("it does not get there");
     }
