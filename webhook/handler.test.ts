@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
-import { persistentWorkspaces } from "#api/resources.ts";
+import { labels } from "#api/labels.ts";
+import { persistentWorkspaces, workflowRuns } from "#api/resources.ts";
+import { controllerReference } from "#kube/builtin.ts";
 import { createClient } from "#kube/client.ts";
 import { type ApiHandler, memoryTransport } from "#kube/memory.ts";
 import { silentLogger } from "#kube/silent-logger.ts";
@@ -150,6 +152,29 @@ test("the identity of the controller is the configured one", async () => {
   answerReviews({ allowed: true });
   const asked = question({ object: inAbsentWorkspace, userInfo: { username: controller } });
   expect((await ask(asked)).answer.response.status).toMatchObject({ code: 403 });
+});
+
+test("the proof of the controller costs two reads from the memory of the API server, that of the WorkflowRun without its status", async () => {
+  const { api, client, ask } = arrange();
+  const owner = await client.of(workflowRuns).create({ metadata: { name: "ci", namespace: "n" }, spec: { jobs: {} } });
+  const { uid = "" } = owner.metadata;
+  const ofJob = {
+    namespace: "n",
+    labels: { [labels.workflowRunUID]: uid, [labels.job]: "build" },
+    ownerReferences: [controllerReference(workflowRuns, owner)],
+  };
+  await client.of(persistentWorkspaces).create({ metadata: { name: "w", ...ofJob }, spec: { runtime: "bash" } });
+  const asked: unknown[] = [];
+  api.before = ({ path, query, accept }) => {
+    asked.push([path.replace(/^.*\/namespaces\/n\//, ""), query, accept]);
+  };
+  const object = { ...inAbsentWorkspace, metadata: { name: "a", ...ofJob } };
+  const { answer } = await ask(question({ object, userInfo: { username: controller } }));
+  expect(answer.response).toEqual({ uid: "question", allowed: true });
+  expect(asked).toEqual([
+    ["persistentworkspaces/w", { resourceVersion: "0" }, undefined],
+    ["workflowruns/ci", { resourceVersion: "0" }, expect.stringContaining("as=PartialObjectMetadata")],
+  ]);
 });
 
 test("a permission that cannot be found out is refused, whatever the failurePolicy; clients may try again", async () => {

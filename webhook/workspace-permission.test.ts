@@ -66,6 +66,34 @@ const cases: Record<string, Case> = {
     given: { workspace: jobs, workflowRun: live },
     want: "admitted",
   },
+  "P4: what the API server remembers is enough for a yes, and nothing else is asked": {
+    requester: theController,
+    run: child(),
+    given: { recentWorkspace: jobs, recentWorkflowRun: live },
+    want: "admitted",
+  },
+  "P4: a workspace that it does not remember yet is looked up as it is stored": {
+    requester: theController,
+    run: child(),
+    given: { recentWorkspace: async () => undefined, workspace: jobs, workflowRun: live },
+    want: "admitted",
+  },
+  "P4: so is a WorkflowRun that it does not remember yet": {
+    requester: theController,
+    run: child(),
+    given: { recentWorkflowRun: async () => undefined, workspace: jobs, workflowRun: live },
+    want: "admitted",
+  },
+  "P4: and a namesake that it still remembers": {
+    requester: theController,
+    run: child(),
+    given: { recentWorkspace: there, workspace: jobs, workflowRun: live },
+    want: "admitted",
+  },
+  "P6: what the API server remembers is nothing for anybody else": {
+    given: { recentWorkspace: async () => undefined, workspace: there, mayUse: allowed },
+    want: "admitted",
+  },
   "P5: the controller's child Run in the workspace of another job is denied without a review": {
     requester: theController,
     run: run(childMeta("r", { job: "deploy" })),

@@ -63,7 +63,7 @@ const never = (what: string) => async (): Promise<never> => {
   throw new Error(`nobody should ask for ${what}`);
 };
 
-/** Lookups of which only the given ones may be asked. */
+/** Lookups of which only the given ones may be asked. What is stored is remembered, too, unless another memory is given. */
 export const lookups = (given: Partial<Lookups>): Lookups => ({
   runtime: never("a Runtime"),
   workspace: never("a workspace"),
@@ -71,6 +71,8 @@ export const lookups = (given: Partial<Lookups>): Lookups => ({
   workflow: never("a Workflow"),
   action: never("an Action"),
   snapshot: never("a ControllerRevision"),
+  recentWorkspace: given.workspace ?? never("a workspace"),
+  recentWorkflowRun: given.workflowRun ?? never("a WorkflowRun"),
   mayUse: never("a review"),
   ...given,
 });
