@@ -6,6 +6,7 @@ import type { ObjectMeta } from "#api/meta.ts";
 import { runs, runtimes, workflowActions, workflowRuns } from "#api/resources.ts";
 import { timestamp } from "#api/time.ts";
 import { createTally } from "#controllers/tally.ts";
+import { createWorkflowRunTtl } from "#controllers/ttl/index.ts";
 import { createWorkflowActionController } from "#controllers/workflow-action/index.ts";
 import { createWorkflowRunController } from "#controllers/workflow-run/index.ts";
 import { ControlPlane } from "#test/integration/support/control-plane.ts";
@@ -55,6 +56,7 @@ export class ActionWorld {
           workspaceTtlSeconds: 60,
           deprecatedFields: settings.deprecatedFields ?? "honour",
         }),
+        createWorkflowRunTtl(all, informers),
         createWorkflowActionController(all, informers, { ttlSeconds: settings.actionTtlSeconds ?? 86_400 }),
       ];
     });
