@@ -223,6 +223,9 @@ test("the workspace of a job belongs to the WorkflowRun and has no TTL", () => {
       "workflows.kruntimes.io/workflow-run-uid": owner.metadata.uid,
       "workflows.kruntimes.io/job": "Job_A",
       "workflows.kruntimes.io/attempt": "3",
+      "workflows.kruntimes.io/workflow": "nightly",
+      "workflows.kruntimes.io/workflow-run": "nightly-1",
+      "app.kubernetes.io/managed-by": "kruntimes",
     },
     finalizers: ["kruntimes.io/persistent-workspace-cleanup"],
   });

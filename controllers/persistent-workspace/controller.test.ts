@@ -98,6 +98,22 @@ test("a workspace waits for a ready Pod, gets its finalizer, and is bound with P
   });
 });
 
+test("the finalizer is there before the binding is written, and Released before the deletion is asked for", async () => {
+  const done: string[] = [];
+  plane.api.faults.onRequest = ({ verb, resource, subresource, body }) => {
+    if (!resource.startsWith("persistentworkspaces.") || !["patch", "update", "delete"].includes(verb))
+      return undefined;
+    const { metadata, status } = (body ?? {}) as { metadata?: { finalizers?: string[] }; status?: { phase?: string } };
+    const what = subresource === "status" ? status?.phase : verb === "patch" ? metadata?.finalizers?.join() : "";
+    done.push(`${verb} ${what}`.trim());
+    return undefined;
+  };
+  await pod("p", await pool());
+  await workspace({ ttlSecondsAfterUnused: 10 });
+  await plane.elapse(10_000);
+  expect([...new Set(done)]).toEqual([`patch ${workspaceFinalizer}`, "update Bound", "update Released", "delete"]);
+});
+
 test("a Pod that only carries the label belongs to no pool and binds nothing", async () => {
   await pool();
   await workspace();

@@ -3,7 +3,7 @@ import type { PersistentWorkspaceStatus } from "#api/kinds/persistent-workspace.
 import { persistentWorkspaces, runs } from "#api/resources.ts";
 import { timestamp } from "#api/time.ts";
 import { sleep } from "#kube/ports.ts";
-import { failure, StatusError } from "#kube/transport.ts";
+import { type ApiRequest, failure, StatusError } from "#kube/transport.ts";
 import { ExecutorUnavailableError } from "#runtime/executor-client.ts";
 import { AgentWorld, pod } from "./support/agent-world.ts";
 
@@ -55,36 +55,44 @@ test("a used workspace whose directory is gone is lost, also for an agent that d
   expect(await world.untilOver("b")).toMatchObject({ phase: "Failed", reason: "WorkspaceLost" });
 });
 
-const closings: Record<string, { readonly close: () => Promise<unknown>; readonly says: string }> = {
-  "being deleted": {
-    close: () => world.client.of(persistentWorkspaces).delete({ name: "ws", namespace }),
-    says: "workspace ws is being deleted and takes no new Run",
-  },
-  Released: {
-    close: () => note("ws", { phase: "Released" }),
-    says: "workspace ws is Released and takes no new Run",
-  },
-};
+test("an agent lists and watches the Runs and the workspaces of its own Pod, and no others", async () => {
+  make();
+  const asked = new Set<string>();
+  world.hold = (point, [request]) => {
+    if (!point.startsWith("api.")) return undefined;
+    const { path, query, method = "GET" } = request as ApiRequest;
+    const [, plural, name] = /\/namespaces\/[^/]+\/([^/]+)(?:\/([^/]+))?/.exec(path) ?? [];
+    if (method === "GET" && plural !== undefined && name === undefined) asked.add(`${plural} ${query?.fieldSelector}`);
+    return undefined;
+  };
+  world.start();
+  await world.createWorkspace("ws");
+  await world.createRun("a", { workspace: { name: "ws" } });
+  await world.assign("a");
+  expect(await world.untilOver("a")).toMatchObject({ phase: "Succeeded" });
+  expect([...asked].sort()).toEqual([
+    `persistentworkspaces status.boundPod=${pod.name}`,
+    expect.stringMatching(new RegExp(`^runs status\\.assignedPod=${pod.name},status\\.phase!=`)),
+  ]);
+});
 
-test.each(Object.entries(closings))(
-  "a Run that comes to a workspace that is %s is handed back; the one at work in it finishes",
-  async (_, { close, says }) => {
-    start();
-    await world.createWorkspace("ws");
-    world.programs.set("a", () => ({ durationMs: 60_000 }));
-    for (const name of ["a", "b"]) await world.createRun(name, { workspace: { name: "ws" } });
-    await world.assign("a");
-    await world.until(() => world.executor.running.length === 1);
-    await close();
-    const closedAt = world.clock.now();
-    await world.until(() => world.clock.now() > closedAt + 1000);
-    await world.assign("b");
-    const status = await world.untilOver("b");
-    expect(status).toMatchObject({ phase: "Pending", reason: "HandedBack", message: expect.stringContaining(says) });
-    expect(status.attempt ?? 0).toBe(0);
-    expect(await world.untilOver("a")).toMatchObject({ phase: "Succeeded" });
-  },
-);
+test("a Run that comes to a workspace that is being deleted is handed back without an attempt", async () => {
+  start();
+  await world.createWorkspace("ws");
+  world.programs.set("a", () => ({ durationMs: 60_000 }));
+  for (const name of ["a", "b"]) await world.createRun(name, { workspace: { name: "ws" } });
+  await world.assign("a");
+  await world.until(() => world.executor.running.length === 1);
+  await world.client.of(persistentWorkspaces).delete({ name: "ws", namespace });
+  const deletedAt = world.clock.now();
+  await world.until(() => world.clock.now() > deletedAt + 1000);
+  await world.assign("b");
+  const status = await world.untilOver("b");
+  expect(status).toMatchObject({ phase: "Pending", reason: "HandedBack" });
+  expect(status.message).toContain("workspace ws is being deleted and takes no new Run");
+  expect(status.attempt ?? 0).toBe(0);
+  expect(await world.untilOver("a")).toMatchObject({ phase: "Succeeded" });
+});
 
 test("what a Run left is gone before its next attempt begins on the same Pod", async () => {
   start();
