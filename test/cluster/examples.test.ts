@@ -45,6 +45,10 @@ const endings: Record<string, Ending> = {
   "workspace-shared": { prints: ["written by writer"] },
   "workspace-volume": { prints: ["fetched once"] },
   "workspace-permissions": { prints: ["1"] },
+  artifacts: {
+    prints: ["<h1>Hello</h1>", "links is fine", "spelling is fine"],
+    status: { site: { jobs: { "check.0": { artifacts: { "links.txt": {} } } } } },
+  },
   "data-sharing": {
     prints: ["artifact verified"],
     status: { "ci-data-sharing-demo": { jobs: { build: { artifacts: { "dist.tgz": {} } } } } },

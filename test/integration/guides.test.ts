@@ -99,6 +99,11 @@ const examples: Record<string, readonly RegExp[]> = {
   "retry-inputs": [/^deploy\.1\/deploy \| deployed to south$/m, /^report\/say \| the regions are north and south$/m],
   "workspace-volume": [/^use \| fetched once$/m, /^✔ fill {2}Succeeded/m, /^✔ use {2}Succeeded/m],
   "workspace-shared": [/^reader \| written by writer$/m, /^✔ writer {2}Succeeded/m, /^✔ reader {2}Succeeded/m],
+  artifacts: [
+    /^publish\/upload \| <h1>Hello<\/h1>$/m,
+    /^publish\/upload \| spelling is fine$/m,
+    /^✔ site-\w+ {2}Succeeded .* 4\/4 jobs$/m,
+  ],
   "data-sharing": [/^deploy\/verify-artifact \| artifact verified$/m, /dist\.tgz {2}\d+ B {2}sha256:[0-9a-f]{64}$/m],
 };
 
