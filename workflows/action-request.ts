@@ -74,7 +74,7 @@ export interface RequestOptions {
   readonly timeoutMs?: number;
   /** Default true. Without waiting nothing but the right to create is needed. */
   readonly wait?: boolean;
-  /** The caller does not want to know any more. */
+  /** The caller does not want to know any more; `AbortSignal.timeout` is a deadline of its own, and reported as that. */
   readonly signal?: AbortSignal;
 }
 
@@ -159,8 +159,7 @@ async function answered(
     );
     if (action !== undefined) return action;
     // The caller's own deadline is the caller's business: it is not told of ours.
-    if (caller?.aborted)
-      throw new ActionError("Cancelled", `nobody waits for WorkflowAction ${name} any more`, { action: name });
+    if (caller?.aborted) throw abandoned(name, caller.reason);
     const message = `WorkflowAction ${name} was accepted and not answered within ${timeoutMs / 1000} s; it may still be`;
     throw new ActionError("DeadlineExceeded", message, { action: name });
   } catch (error) {
@@ -179,6 +178,15 @@ async function answered(
     cancel();
     caller?.removeEventListener("abort", leave);
   }
+}
+
+function abandoned(action: string, why: unknown): ActionError {
+  const isLate = why instanceof DOMException && why.name === "TimeoutError";
+  return isLate
+    ? new ActionError("DeadlineExceeded", `your own deadline passed before WorkflowAction ${action} was answered`, {
+        action,
+      })
+    : new ActionError("Cancelled", `nobody waits for WorkflowAction ${action} any more`, { action });
 }
 
 /** The uid pins the target, so that a namesake that comes after it is not hit. */
