@@ -111,6 +111,7 @@ const wanted: Record<(typeof actionFailureReasons)[number], [string, number]> = 
   NothingToRetry: ["InvalidArgument", 400],
   InvalidNodeFieldSelector: ["InvalidArgument", 400],
   InvalidOutputParameters: ["InvalidArgument", 400],
+  InvalidInputs: ["InvalidArgument", 400],
   UnsupportedAction: ["InvalidArgument", 400],
   WorkflowCompleted: ["FailedPrecondition", 409],
   WorkflowNotCompleted: ["FailedPrecondition", 409],

@@ -12,7 +12,7 @@ import type { Seen } from "./seen.ts";
 /** When something is due by the clock, in milliseconds since the epoch: timeouts, next attempts, children to be written down. */
 export function deadlines(seen: Seen, status: WorkflowRunStatus, now: number): number[] {
   const times: (number | undefined)[] = [timeoutDeadline(seen, status)];
-  for (const [id, job] of Object.entries(status.jobs ?? {})) times.push(...jobTimes(seen, id, job));
+  for (const [id, job] of Object.entries(status.jobs ?? {})) times.push(...jobTimes(seen, id, job, now));
   for (const found of [...seen.runs.values(), ...seen.children.values()]) {
     const since = found.kind === "ours" ? seen.sightings.get(found.object.metadata.uid ?? "") : undefined;
     if (since !== undefined && since + sightingDelayMs > now) times.push(since + sightingDelayMs);
@@ -20,8 +20,12 @@ export function deadlines(seen: Seen, status: WorkflowRunStatus, now: number): n
   return times.filter((time) => time !== undefined);
 }
 
-function jobTimes({ source }: Seen, id: string, job: JobStatus): (number | undefined)[] {
-  if (job.phase === "Queued") return [parseTime(job.nextAttemptTime)];
+function jobTimes({ source }: Seen, id: string, job: JobStatus, now: number): (number | undefined)[] {
+  if (job.phase === "Queued") {
+    // One that is due waits for a place, or for a Resume: the clock has nothing more to say.
+    const next = parseTime(job.nextAttemptTime);
+    return next !== undefined && next > now ? [next] : [];
+  }
   const plan = source.kind === "plan" && source.compiled.ok ? planOf(source.compiled.plan, id) : undefined;
   if (plan === undefined || (job.phase !== "Running" && job.phase !== "Suspended")) return [];
   const steps = stepsOf(plan).map((step, index) => {

@@ -4,11 +4,12 @@ import type { WorkflowRun, WorkflowRunStatus } from "#api/kinds/workflow-run.ts"
 import { type KubeObject, keyOf } from "#api/meta.ts";
 import { persistentWorkspaces, runs, workflowRuns } from "#api/resources.ts";
 import type { ControllerDeps, Informers } from "#controllers/informers.ts";
+import { tell } from "#controllers/trouble.ts";
 import type { Informer } from "#kube/informer.ts";
 import { runLanes } from "#kube/lanes.ts";
 import { orNothing } from "#kube/or-nothing.ts";
 import type { ResourceClient } from "#kube/resource.ts";
-import { isAlreadyExists, isConflict, isNotFound, StatusError } from "#kube/transport.ts";
+import { isAlreadyExists, isConflict, isForbidden, isNotFound, StatusError } from "#kube/transport.ts";
 import { newJob } from "#machines/job.ts";
 import { clip } from "#machines/lib/text.ts";
 import { isChildOf } from "#workflows/child-meta.ts";
@@ -51,7 +52,11 @@ export interface Effects {
 export const effectsAtOnce = 16;
 
 /** @returns what the workflow-run controller asks of the API server for the children of its runs. */
-export function createEffects({ client, clock }: ControllerDeps, informers: Informers, wiring: EffectsWiring): Effects {
+export function createEffects(
+  { client, clock, recorder }: ControllerDeps,
+  informers: Informers,
+  wiring: EffectsWiring,
+): Effects {
   const runClient = client.of(runs);
   const workspaceClient = client.of(persistentWorkspaces);
   const workflowRunClient = client.of(workflowRuns);
@@ -168,7 +173,16 @@ export function createEffects({ client, clock }: ControllerDeps, informers: Info
     const why = stored(seen).status?.message ?? `WorkflowRun ${seen.run.metadata.name} needs it no longer`;
     const message = clip(why, maxTerminationMessage);
     const patch = { metadata: { uid: run.metadata.uid }, spec: { termination: { mode: "Immediate", message } } };
-    await patchChild(runClient, informers.runs, run, patch);
+    try {
+      await patchChild(runClient, informers.runs, run, patch);
+    } catch (error) {
+      // Nothing ends before this does: whoever waits for it is told why.
+      if (isForbidden(error)) {
+        const told = `Run ${run.metadata.name} cannot be asked to end: ${error.message}`;
+        tell(recorder, workflowRuns, seen.run, { type: "Warning", reason: "ChildRefused", message: told });
+      }
+      throw error;
+    }
   }
 
   async function follow(seen: Seen, status: WorkflowRunStatus): Promise<void> {

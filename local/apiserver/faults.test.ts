@@ -19,6 +19,7 @@ async function under(fault: Fault) {
 const refusals: Record<string, { fault: Fault; code: number; reason: string }> = {
   "a conflict": { fault: { kind: "conflict" }, code: 409, reason: "Conflict" },
   "too many requests": { fault: { kind: "tooManyRequests", retryAfterMs: 1500 }, code: 429, reason: "TooManyRequests" },
+  "a request that may not be made": { fault: { kind: "forbidden" }, code: 403, reason: "Forbidden" },
   "an internal error": { fault: { kind: "internal" }, code: 500, reason: "InternalError" },
 };
 

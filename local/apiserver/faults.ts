@@ -1,6 +1,6 @@
 import { type Clock, sleep } from "#kube/ports.ts";
 import { StatusError, TransportError } from "#kube/transport.ts";
-import { internalError, modified, tooManyRequests } from "./errors.ts";
+import { forbiddenRequest, internalError, modified, tooManyRequests } from "./errors.ts";
 import type { Verb } from "./routes.ts";
 import type { Target, UserInfo } from "./types.ts";
 import type { EventQueue, ServerEvent } from "./watcher.ts";
@@ -26,6 +26,8 @@ export type Fault =
   | { readonly kind: "conflict" }
   /** 429 with a Retry-After. Nothing is written. */
   | { readonly kind: "tooManyRequests"; readonly retryAfterMs: number }
+  /** 403. Nothing is written. */
+  | { readonly kind: "forbidden" }
   /** 500. Nothing is written. */
   | { readonly kind: "internal" }
   /** The connection breaks before the request arrives. Nothing is written. */
@@ -77,6 +79,8 @@ export async function withFault<T>(
       throw modified(target.kind, target.name ?? "");
     case "tooManyRequests":
       throw tooManyRequests(fault.retryAfterMs);
+    case "forbidden":
+      throw forbiddenRequest(target.kind, target.name ?? "", "injected fault");
     case "internal":
       throw internalError("injected fault");
     case "lost":
