@@ -137,6 +137,28 @@ const movingJobs = charts.createStateConfig({
   },
 }).on;
 
+/** As long as jobs may wait for a place for their files; those that clean up, too. */
+const placesForFiles = charts.createStateConfig({
+  on: {
+    WORKSPACE_WAITS: {
+      guard: { type: "waitIsNews", params: ({ event }) => event },
+      actions: assign(({ context, event }) => ({
+        status: moves.set(context.status, moves.workspaceWaits(event.message), event.now),
+      })),
+      description: "A running job waits for a place for its files.",
+      meta: { writer: "controller", reason: "WorkspaceCapacity" },
+    },
+    WORKSPACE_READY: {
+      guard: "waited",
+      actions: assign(({ context, event }) => ({
+        status: moves.set(context.status, moves.workspaceReady, event.now),
+      })),
+      description: "No running job waits for that any more.",
+      meta: { writer: "controller", reason: "WorkspaceAvailable" },
+    },
+  },
+}).on;
+
 /** As long as nobody has asked it to end, suspended or not. */
 const whileOpen = charts.createStateConfig({
   on: {
@@ -185,22 +207,7 @@ const whileOpen = charts.createStateConfig({
       },
     ],
     ...recordedActions,
-    WORKSPACE_WAITS: {
-      guard: { type: "waitIsNews", params: ({ event }) => event },
-      actions: assign(({ context, event }) => ({
-        status: moves.set(context.status, moves.workspaceWaits(event.message), event.now),
-      })),
-      description: "A running job waits for a place for its files.",
-      meta: { writer: "controller", reason: "WorkspaceCapacity" },
-    },
-    WORKSPACE_READY: {
-      guard: "waited",
-      actions: assign(({ context, event }) => ({
-        status: moves.set(context.status, moves.workspaceReady, event.now),
-      })),
-      description: "No running job waits for that any more.",
-      meta: { writer: "controller", reason: "WorkspaceAvailable" },
-    },
+    ...placesForFiles,
   },
 }).on;
 
@@ -403,6 +410,7 @@ export const workflowRunMachine = charts.createMachine({
           meta: { writer: "controller", reason: "Terminated" },
         },
         ...recordedActions,
+        ...placesForFiles,
         JOBS_ENDED: {
           guard: "everyJobEnded",
           target: "Failed",

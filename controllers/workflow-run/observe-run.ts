@@ -23,7 +23,11 @@ export function observeRun(seen: Seen, status: WorkflowRunStatus, now: number): 
         observeWorkspaces(seen, status, now)
       );
     default:
-      return workflowRunEvent(status, now) ?? observeTimeout(seen, status, now);
+      return (
+        workflowRunEvent(status, now) ??
+        observeTimeout(seen, status, now) ??
+        (cleansUp(status) ? observeWorkspaces(seen, status, now) : undefined)
+      );
   }
 }
 

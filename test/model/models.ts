@@ -97,7 +97,7 @@ const models: Readonly<Record<string, Model>> = {
     schema: WorkflowRunStatus,
     minimums: {
       states: 6,
-      transitions: 58,
+      transitions: 60,
       refusals: 31,
       coveringPaths: 3400,
       simplePaths: 6,

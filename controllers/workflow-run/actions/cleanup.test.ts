@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { JobSpec } from "#api/kinds/job.ts";
-import { ActionWorld, job } from "#test/support/action-world.ts";
+import { persistentWorkspaces } from "#api/resources.ts";
+import { ActionWorld, job, namespace } from "#test/support/action-world.ts";
 
 let world: ActionWorld;
 beforeEach(async () => {
@@ -92,4 +93,24 @@ test("the timeout of the run goes on while it cleans up, and ends that, too", as
   await world.finish("ci", "x", "clean", "Cancelled");
   const { phase, reason, message } = await world.status("ci");
   expect([phase, reason, message]).toEqual(["Failed", "TimedOut", "the run took longer than 1m"]);
+});
+
+test("what cleans up and waits for a place for its files says so", async () => {
+  await world.run("ci", { x: job(["clean"], { if: "always()", "runs-on": "absent" }) }, { suspend: true });
+  await world.ask("ci", "Stop");
+  const workspaces = await world.plane.client.of(persistentWorkspaces).list({ namespace });
+  const [workspace] = workspaces.items;
+  if (workspace === undefined) throw new Error("the job has no workspace");
+  const waiting = { phase: "Pending", reason: "RuntimeNotFound", message: "there is no Runtime absent" } as const;
+  await world.plane.client.of(persistentWorkspaces).update({ ...workspace, status: waiting }, "status");
+  await world.plane.settle();
+  const { phase, conditions } = await world.status("ci");
+  expect(phase).toBe("Stopping");
+  expect(conditions).toContainEqual(
+    expect.objectContaining({
+      type: "WorkspaceReady",
+      status: "False",
+      message: "job x waits for a place for its files: there is no Runtime absent",
+    }),
+  );
 });

@@ -228,7 +228,7 @@ export const workflowRunArrangements = arranged<WorkflowStage, WorkflowRunEvent>
           if (snapshot.value === "Running") return [stop];
           if (snapshot.value !== "Stopping") return [];
           return phaseOf(snapshot) === "Running"
-            ? [at("Succeeded"), timeOut, ...escalation(snapshot)]
+            ? [at("Succeeded"), timeOut, ...escalation(snapshot), ...places(snapshot)]
             : [at("Cancelled")];
         },
         follows: (snapshot, event) => {

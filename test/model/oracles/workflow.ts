@@ -214,14 +214,14 @@ const specMarks = {
 /** Where the mark does not change what happens, a repeat does nothing. */
 const marks = { SUSPEND: (before: Status) => !isSuspended(before), RESUME: isSuspended } as const;
 
-/** What happens while jobs are at work, suspended or not. */
-const going: Readonly<Record<string, Heed>> = {
-  JOBS: jobsDiffer,
-  TIME_OUT: true,
+const placesChange: Readonly<Record<string, Heed>> = {
   WORKSPACE_WAITS: (before, event) =>
     places(before)?.status !== "False" || !saysSame(places(before)?.message, field(event, "message")),
   WORKSPACE_READY: (before) => places(before)?.status === "False",
 };
+
+/** What happens while jobs are at work, suspended or not. */
+const going: Readonly<Record<string, Heed>> = { JOBS: jobsDiffer, TIME_OUT: true, ...placesChange };
 
 /** At once when no job is at work. */
 const endsWithJobs = ({ before }: Move) => [
@@ -246,6 +246,7 @@ export const workflowRunOracle: Oracle = {
       ...specMarks,
       ...marks,
       ...recording,
+      ...placesChange,
       JOBS: jobsDiffer,
       JOBS_ENDED: (before) => jobsOf(before).every(hasEnded),
       STOP: (before) => !has(before, "shutdown"),
