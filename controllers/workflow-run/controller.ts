@@ -145,7 +145,7 @@ export function createWorkflowRunController(
               const message = `${action} was applied, as WorkflowAction ${name} asks`;
               tell(deps.recorder, workflowRuns, seen.run, { type: "Normal", reason: "WorkflowActionApplied", message });
             }
-            return desk.tell(effects.stored(seen), effect.answers);
+            return desk.tell(effects.stored(seen), effect.answers, seen.inbox);
           }
           return effects.perform(effect, seen);
         },

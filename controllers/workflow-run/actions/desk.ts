@@ -20,8 +20,12 @@ export interface ActionDesk {
   /** Whether anything is to be done, as far as the caches know. */
   isBusy(run: WorkflowRun): boolean;
   read(run: WorkflowRun): Promise<Inbox>;
-  /** Answers actions whose effects, if they have any, are stored; the run first says who acted. */
-  tell(run: WorkflowRun, answers: readonly AppliedAction[]): Promise<void>;
+  /**
+   * Answers actions whose effects, if they have any, are stored; the run first says who acted.
+   *
+   * @param inbox what this pass has read live: an answer carries the version that was seen then
+   */
+  tell(run: WorkflowRun, answers: readonly AppliedAction[], inbox: Inbox): Promise<void>;
   /** Whether the status still has records of actions that are answered. */
   hasTold(run: WorkflowRun): boolean;
   /** Forgets what this process knows about a run. */
@@ -69,12 +73,13 @@ export function createActionDesk(deps: ControllerDeps, informers: Informers): Ac
       }
       return { pending, told: recorded.map(({ uid }) => uid).filter((uid) => done.has(uid)) };
     },
-    async tell(run, answers) {
+    async tell(run, answers, { pending }) {
       const done = toldOf(run);
+      const fresh = new Map(pending.map((action) => [action.metadata.uid, action]));
       const open: { readonly answer: AppliedAction; readonly live: WorkflowAction }[] = [];
       for (const answer of answers) {
         if (done.has(answer.uid)) continue;
-        const live = await answering.find(answer, run.metadata.namespace);
+        const live = fresh.get(answer.uid) ?? (await answering.find(answer, run.metadata.namespace));
         if (live !== undefined && (live.status?.phase ?? "Pending") === "Pending") open.push({ answer, live });
         else done.add(answer.uid);
       }
