@@ -39,7 +39,10 @@ const results: ActionLatency[] = [];
 try {
   const bench = await new ActionBench({ client, namespace, samples: Number(values.samples) }).start();
   try {
-    for (const running of [1, 100, 1000]) results.push(await bench.measure(running));
+    for (const running of [1, 100, 1000]) {
+      await bench.prepare(running);
+      results.push(await bench.measure());
+    }
   } finally {
     await bench.stop();
   }

@@ -1,12 +1,13 @@
 import { afterEach, expect, test } from "vitest";
 import { labels } from "#api/labels.ts";
-import { persistentWorkspaces, runs, runtimes, workflowRuns, workflows } from "#api/resources.ts";
+import { persistentWorkspaces, runs, runtimes, workflowActions, workflowRuns, workflows } from "#api/resources.ts";
 import { timestamp } from "#api/time.ts";
 import { createPersistentWorkspace } from "#controllers/persistent-workspace/index.ts";
 import { createRunRecovery } from "#controllers/run-recovery/index.ts";
 import { createRuntimePool } from "#controllers/runtime-pool/index.ts";
 import { createScheduler } from "#controllers/scheduler/index.ts";
 import { createRunTtl, createWorkflowRunTtl } from "#controllers/ttl/index.ts";
+import { createWorkflowActionController } from "#controllers/workflow-action/index.ts";
 import { createWorkflowRunController } from "#controllers/workflow-run/index.ts";
 import { createWorkflowTemplate } from "#controllers/workflow-template/index.ts";
 import { controllerReference, pods, replicaSets } from "#kube/builtin.ts";
@@ -43,13 +44,14 @@ async function readyPod() {
   );
 }
 
-test("when nothing happens nothing is written, whatever is there: ended, bound, waiting, at work", async () => {
+test("when nothing happens nothing is written, whatever is there: ended, bound, waiting, at work, suspended, asked for", async () => {
   plane = new ControlPlane();
   await plane.start((deps, informers) => [
     createRuntimePool(deps, informers, { image: "x", clusterUid: "c" }),
     createRunRecovery(deps, informers),
     createPersistentWorkspace(deps, informers),
     createWorkflowRunController(deps, informers, { workspaceTtlSeconds: 7200 }),
+    createWorkflowActionController(deps, informers, { ttlSeconds: 86_400 }),
     createWorkflowTemplate(deps, informers),
     createRunTtl(deps, informers),
     createWorkflowRunTtl(deps, informers),
@@ -86,7 +88,27 @@ test("when nothing happens nothing is written, whatever is there: ended, bound, 
   await plane.create(workflows, { metadata: { name: "template", namespace }, spec: { jobs } });
   const waiting = { a: { "runs-on": "none", steps: [{ name: "s", run: "true" }] } };
   await plane.create(workflowRuns, { metadata: { name: "waits", namespace }, spec: { jobs: waiting, timeout: "24h" } });
+  const gated = { a: { "runs-on": "bash", steps: [{ name: "gate", suspend: {} }] } };
+  for (const name of ["gated", "held", "stopped"]) {
+    await plane.create(workflowRuns, {
+      metadata: { name, namespace },
+      spec: { jobs: gated, suspend: name !== "gated" },
+    });
+  }
+  await plane.settle();
+  const asked = { gated: "Resume", held: "Suspend", stopped: "Stop", absent: "Retry" };
+  for (const [name, action] of Object.entries(asked)) {
+    const resume = action === "Resume" ? { resume: { nodeFieldSelector: "name=a/none" } } : {};
+    await plane.create(workflowActions, {
+      metadata: { name: `${name}-asked`, namespace },
+      spec: { workflowRef: { name }, action, ...resume },
+    });
+  }
   await plane.elapse(120_000);
+  const answers = (await client.of(workflowActions).list({ namespace })).items.map(({ status }) => status?.reason);
+  expect(answers).toEqual(["WorkflowNotFound", "NothingToResume", "ActionApplied", "ActionApplied"]);
+  expect((await plane.find(workflowRuns, "held"))?.status).toMatchObject({ phase: "Suspended" });
+  expect((await plane.find(workflowRuns, "gated"))?.status?.jobs?.a?.phase).toBe("Suspended");
   expect((await plane.find(runs, "homeless"))?.status).toMatchObject({ phase: "Pending", reason: "RuntimeNotFound" });
   expect((await plane.find(persistentWorkspaces, "ws"))?.status).toMatchObject({ phase: "Bound", activeRuns: 1 });
   expect((await plane.find(workflowRuns, "waits"))?.status?.phase).toBe("Running");
