@@ -64,7 +64,15 @@ export const WorkflowActionSpec = Type.Object(
             Opaque({ description: "Inputs that get another value from now on, by name.", maxProperties: 64 }),
           ),
         },
-        { description: "Parameters of Retry." },
+        {
+          description: "Parameters of Retry.",
+          "x-kubernetes-validations": [
+            {
+              rule: "!has(self.restartSuccessful) || !self.restartSuccessful || has(self.nodeFieldSelector)",
+              message: "restartSuccessful needs nodeFieldSelector",
+            },
+          ],
+        },
       ),
     ),
   },

@@ -232,6 +232,9 @@ function parametersOf(action: WorkflowActionVerb, flags: Flags): Partial<Workflo
     return { stop: { ...nodes, ...(message !== undefined && { message }) } };
   }
   const { restartSuccessful, set: inputs } = flags;
+  if (restartSuccessful && nodeFieldSelector === undefined) {
+    throw new CliError("--restart-successful needs --node-field-selector", { advice: "Say which jobs run again." });
+  }
   if (action === "Retry" && (nodeFieldSelector !== undefined || restartSuccessful || inputs !== undefined)) {
     return { retry: { ...nodes, ...(restartSuccessful && { restartSuccessful }), ...(inputs && { inputs }) } };
   }

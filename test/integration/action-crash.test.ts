@@ -130,6 +130,39 @@ test("Terminate that ends the run: answered as applied, not as too late, wheneve
   }, 3);
 });
 
+test("Retry: one attempt of the run more and one Run more, whenever the controller dies", async () => {
+  await everyDeath(async (writes) => {
+    const { plane, answers, ask, stop } = await world();
+    const before = new Life(plane);
+    const [child] = (await plane.client.of(runs).list({ namespace })).items;
+    const lost = { phase: "Failed" as const, reason: "RuntimeDeleted", completionTime: "2026-01-01T00:00:09.000000Z" };
+    if (child !== undefined) await plane.client.of(runs).update({ ...child, status: lost }, "status");
+    const phase = async () => (await plane.find(workflowRuns, "ci"))?.status?.phase;
+    await plane.until(async () => (await phase()) === "Failed");
+    before.end();
+    await ask("again", "Retry");
+    const first = new Life(plane, writes);
+    await plane.elapse(5000);
+    const died = first.isOver;
+    first.end();
+    const second = new Life(plane);
+    await plane.until(() => answers.size === 1);
+    await plane.elapse(5000);
+    expect(answers.get("again")).toEqual(["Succeeded ActionApplied"]);
+    const status = (await plane.find(workflowRuns, "ci"))?.status;
+    expect(status, `after ${writes} writes`).toMatchObject({
+      phase: "Running",
+      attempt: 2,
+      jobs: { a: { attempt: 2 } },
+    });
+    expect(status?.appliedActions).toBeUndefined();
+    expect((await plane.client.of(runs).list({ namespace })).items).toHaveLength(2);
+    second.end();
+    stop();
+    return !died;
+  }, 5);
+});
+
 test("what was answered long ago is collected, also when the controller dies while it does that", async () => {
   await everyDeath(async (writes) => {
     const { plane, answers, ask, stop } = await world();

@@ -19,6 +19,8 @@ test("krt workflow retry --set: a value that does not fit is refused with what w
   const refused = await krt("retry", "regions", ...wider, "--set", "region=east");
   expect(refused.code).toBe(2);
   expect(refused.err).toContain('Workflow "regions" has no input "region". Its inputs: regions.');
+  const everything = await krt("retry", "regions", "--restart-successful");
+  expect(everything).toMatchObject({ code: 2, err: expect.stringContaining("needs --node-field-selector") });
   expect((await cluster.client.of(workflowActions).list({ namespace })).items).toEqual([]);
 });
 

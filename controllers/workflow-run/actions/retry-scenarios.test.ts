@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { JobSpec } from "#api/kinds/job.ts";
 import type { WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
 import { runs, workflowRuns, workflows } from "#api/resources.ts";
+import { controllerRevisions } from "#kube/builtin.ts";
 import { ActionWorld, job, namespace } from "#test/support/action-world.ts";
 
 let world: ActionWorld;
@@ -314,6 +315,26 @@ test("a run that is gone is not found, also when another one has its name and th
   expect(answer).toMatchObject({ phase: "Failed", reason: "WorkflowNotFound" });
   expect(answer.message).toContain(workflowRef.uid);
   expect(await phases()).toEqual(["a Running 1"]);
+});
+
+test("what a run has frozen is asked of its copy: without it there is nothing to run again", async () => {
+  const metadata = { name: "wf", namespace };
+  await world.plane.create(workflows, { metadata, spec: { jobs: { a: job(["one"]) } } });
+  await world.plane.create(workflowRuns, {
+    metadata: { name: "ci", namespace },
+    spec: { workflowRef: { name: "wf" } },
+  });
+  await world.plane.settle();
+  await world.finish("ci", "a", "one", "Failed");
+  await world.plane.client.of(workflows).delete(metadata);
+  expect(await world.ask("ci", "Retry")).toMatchObject({ phase: "Succeeded" });
+  await world.finish("ci", "a", "one", "Failed");
+  const [copy] = (await world.plane.client.of(controllerRevisions).list({ namespace })).items;
+  await world.plane.client.of(controllerRevisions).delete(copy?.metadata ?? { name: "", namespace });
+  expect(await world.ask("ci", "Retry")).toMatchObject({
+    reason: "NothingToRetry",
+    message: "the templates that WorkflowRun ci has frozen are gone: create a new one",
+  });
 });
 
 test("a job that is a Workflow runs again in a new WorkflowRun, whole; the one before stays and cannot be retried by itself", async () => {

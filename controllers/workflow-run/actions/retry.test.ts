@@ -94,7 +94,12 @@ test("spec.shutdown and spec.suspend of the attempt before do not reach the new 
 test("a selector narrows what runs again, and restartSuccessful widens it to what it names and all behind that", async () => {
   await failed();
   const selected = { retry: { nodeFieldSelector: "job=b" } };
-  expect(await world.ask("ci", "Retry", selected)).toMatchObject({ phase: "Failed", reason: "NothingToRetry" });
+  expect(await world.ask("ci", "Retry", selected)).toMatchObject({
+    phase: "Failed",
+    reason: "NothingToRetry",
+    message:
+      "the selector job=b matches no job of WorkflowRun ci that failed, was ended or never ran; restartSuccessful also means those that succeeded",
+  });
   const restart = { retry: { nodeFieldSelector: "job=b", restartSuccessful: true } };
   expect(await world.ask("ci", "Retry", restart)).toMatchObject({
     message: "WorkflowRun ci goes on: 2 jobs run again",
@@ -106,9 +111,17 @@ test("a run that succeeded needs restartSuccessful and a selector", async () => 
   await world.run("ci", { a: job(["one"]), b: job(["one"], { needs: ["a"] }) });
   await world.finish("ci", "a", "one");
   await world.finish("ci", "b", "one");
-  for (const retry of [{}, { restartSuccessful: true }, { nodeFieldSelector: "job=a" }]) {
+  for (const retry of [{}, { nodeFieldSelector: "job=a" }]) {
     expect(await world.ask("ci", "Retry", { retry })).toMatchObject({ reason: "NothingToRetry" });
   }
+  await expect(world.ask("ci", "Retry", { retry: { restartSuccessful: true } })).rejects.toThrow(
+    "restartSuccessful needs nodeFieldSelector",
+  );
+  const absent = { restartSuccessful: true, nodeFieldSelector: "job=c" };
+  expect(await world.ask("ci", "Retry", { retry: absent })).toMatchObject({
+    reason: "NothingToRetry",
+    message: "the selector job=c matches no job of WorkflowRun ci",
+  });
   await world.ask("ci", "Retry", { retry: { restartSuccessful: true, nodeFieldSelector: "job=a" } });
   expect(await phases()).toEqual(["a Running 2", "b Waiting 2"]);
 });

@@ -28,8 +28,9 @@ export function retry(action: WorkflowAction, context: ApplyContext): Verdict {
     return refuse("NothingToRetry", message);
   }
   const { jobs } = before.context.status;
-  if (plan === undefined || jobs === undefined) {
-    return refuse("NothingToRetry", `WorkflowRun ${name} never began: create a new one`);
+  if (jobs === undefined) return refuse("NothingToRetry", `WorkflowRun ${name} never began: create a new one`);
+  if (plan === undefined) {
+    return refuse("NothingToRetry", `the templates that WorkflowRun ${name} has frozen are gone: create a new one`);
   }
   const parsed = nodeFieldSelector === "" ? undefined : parseNodeFieldSelector(nodeFieldSelector);
   if (parsed?.ok === false) return refuse("InvalidNodeFieldSelector", parsed.message);
@@ -44,20 +45,28 @@ export function retry(action: WorkflowAction, context: ApplyContext): Verdict {
   });
   if (!chosen.ok) return refuse("InvalidInputs", chosen.message);
   const { set } = chosen;
-  if (set.size === 0) return refuse("NothingToRetry", `no job of WorkflowRun ${name} would be repeated`);
+  if (set.size === 0) return refuse("NothingToRetry", whyNothing(name, nodeFieldSelector, restartSuccessful));
   const missing = missingArtifact(plan, jobs, set, runUids);
   if (missing !== undefined) return refuse("ArtifactMissing", missing);
   const runAttempt = (run.status?.attempt ?? 1) + 1;
   const next = reopenJobs(jobs, set, runAttempt);
   const given = isOther ? { inputs: { ...override.given } } : {};
   const grows = JSON.stringify({ ...given, next }).length - JSON.stringify(jobs).length;
-  if (grows > 0 && !context.room(grows)) {
-    return refuse("InvalidInputs", `the status of WorkflowRun ${name} has no room for these inputs and what they make`);
+  if (isOther && grows > 0 && !context.room(grows)) {
+    const message = `the status of WorkflowRun ${name} has no room for these inputs: give long texts as artifacts, or fewer instances`;
+    return refuse("InvalidInputs", message);
   }
   const { suspend, shutdown } = run.spec;
   const asSpec = { ...(suspend && { suspend }), ...(shutdown && { shutdown }) };
   const { snapshot } = step(workflowRunMachine, before, { type: "RETRY", jobs: next, ...given, ...asSpec, now });
   return { outcome: "Succeeded", snapshot, message: `WorkflowRun ${name} goes on: ${whatRuns(jobs, set)}` };
+}
+
+function whyNothing(name: string, selector: string, restartSuccessful: boolean): string {
+  if (selector === "") return `every job of WorkflowRun ${name} ended well or is not to run`;
+  if (restartSuccessful) return `the selector ${selector} matches no job of WorkflowRun ${name}`;
+  const means = "restartSuccessful also means those that succeeded";
+  return `the selector ${selector} matches no job of WorkflowRun ${name} that failed, was ended or never ran; ${means}`;
 }
 
 /** What expressions of the new attempt see. */
