@@ -3,8 +3,11 @@ import { parseTime } from "#api/time.ts";
 import { type LogBatch, type LogLine, type Position, PositionLostError } from "#extension-api/logs/ports.ts";
 import type { Cancel } from "#kube/ports.ts";
 
-/** A file that only grows; the adapter is `log-file.ts`. */
+/** A log that only grows, and loses its oldest lines; the adapter is `log-file.ts`. All places are counted from its first byte ever. */
 export interface LogFile {
+  /** Where the oldest line begins that is kept. */
+  start(): number;
+  /** Where it ends. */
   size(): number;
   /** The bytes from `from` up to but without `to`; fewer at the end. */
   read(from: number, to: number): Promise<Buffer>;
@@ -31,7 +34,7 @@ const window = 64 * 1024;
 const largestWindow = 1024 * 1024;
 
 /**
- * The log of a container in a file: positions are offsets of line starts. All methods that take a `prefix` skip lines that begin
+ * The log of a container in files: positions are offsets of line starts. All methods that take a `prefix` skip lines that begin
  * otherwise without decoding them.
  */
 export class FileLog {
@@ -47,34 +50,38 @@ export class FileLog {
 
   /** The place after the last line there is. */
   async end(): Promise<Position> {
+    const start = this.#start();
     let end = this.#size();
     // The process that writes may have been killed within a line.
-    while (end > 0) {
-      const from = Math.max(0, end - window);
+    while (end > start) {
+      const from = Math.max(start, end - window);
       const last = (await this.#read(from, end)).lastIndexOf(newline);
       if (last >= 0) return String(from + last + 1);
       end = from;
     }
-    return "0";
+    return String(start);
   }
 
   /** Whether lines can be read on from there without a gap. */
   async has(position: Position): Promise<boolean> {
-    const offset = /^\d{1,15}$/.test(position) ? Number(position) : -1;
-    if (offset === 0) return true;
-    if (offset < 0 || offset > this.#size()) return false;
+    const offset = isOffset(position) ? Number(position) : -1;
+    const start = this.#start();
+    if (offset === start) return true;
+    if (offset < start || offset > this.#size()) return false;
     return (await this.#read(offset - 1, offset))[0] === newline;
   }
 
   /** The lines before `end`, newest batch first; those older than `sinceMs` may be left out. */
   async *backwards(prefix: Buffer, end: Position, sinceMs: number): AsyncGenerator<readonly LogLine[]> {
     let to = Number(end);
-    for (let size = window; to > 0; size = Math.min(2 * size, largestWindow)) {
-      const from = Math.max(0, to - size);
+    for (let size = window; ; size = Math.min(2 * size, largestWindow)) {
+      const start = this.#start();
+      if (to <= start) return;
+      const from = Math.max(start, to - size);
       const bytes = await this.#read(from, to);
       // The first line has its beginning in an earlier window, unless the file begins here.
-      const first = from === 0 ? 0 : bytes.indexOf(newline) + 1;
-      if (from > 0 && (first === 0 || first === bytes.length)) {
+      const first = from === start ? 0 : bytes.indexOf(newline) + 1;
+      if (from > start && (first === 0 || first === bytes.length)) {
         if (size === largestWindow) to = from; // no line of ours is so long
         continue;
       }
@@ -86,20 +93,24 @@ export class FileLog {
   }
 
   /**
-   * The lines from a place (default: from the oldest) to the end there is now.
+   * The lines from a place (default: from the oldest) to the end there is now; where the place is not kept any more, those that are.
    * @throws PositionLostError where no line begins
    */
   async *forwards(prefix: Buffer, from: Position | undefined): AsyncGenerator<LogBatch> {
-    if (from !== undefined && !(await this.has(from))) {
-      throw new PositionLostError("the log does not go back to the cursor any more");
+    const start = this.#start();
+    const isRemoved = from !== undefined && isOffset(from) && Number(from) < start;
+    if (from !== undefined && !isRemoved && !(await this.has(from))) {
+      throw new PositionLostError("no line of the log begins at the cursor");
     }
-    let offset = Number(from ?? 0);
+    let offset = Math.max(start, Number(from ?? 0));
     const end = this.#size();
     for (let size = window; offset < end; ) {
+      // What is removed while it is read is passed over.
+      offset = Math.max(offset, this.#start());
       const bytes = await this.#read(offset, Math.min(end, offset + size));
       const { lines, length } = linesOf(bytes, 0, offset, prefix);
       if (length === 0) {
-        if (offset + bytes.length >= end) return; // a line that is still being written
+        if (bytes.length === 0 || offset + bytes.length >= end) return; // a line that is still being written
         size *= 2;
         continue;
       }
@@ -125,6 +136,10 @@ export class FileLog {
     return this.#file;
   }
 
+  #start(): number {
+    return this.#open()?.start() ?? 0;
+  }
+
   #size(): number {
     return this.#open()?.size() ?? 0;
   }
@@ -133,6 +148,8 @@ export class FileLog {
     return (await this.#open()?.read(from, to)) ?? Buffer.alloc(0);
   }
 }
+
+const isOffset = (position: Position): boolean => /^\d{1,15}$/.test(position);
 
 /**
  * The whole lines in `bytes` from `start` on that begin with the prefix, and the length of all whole lines.

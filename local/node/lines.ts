@@ -1,36 +1,33 @@
 import type { Readable } from "node:stream";
 
 const newline = 0x0a;
+const lineEnd = Buffer.from("\n");
 
 /** A longer line comes in pieces, as the kubelet cuts it; records of our log are shorter than 16 KiB. */
 const maxLineBytes = 64 * 1024;
 
 /**
- * Hands on what a process prints, line by line, without the newline. Only a newline ends a line: `node:readline` takes
- * U+2028 and a carriage return for ends too, and would cut a record in whose text they stand.
+ * Hands on what a process prints in whole lines, as many at a time as arrive together; the last one gets a newline if it has none.
+ * Only a newline ends a line: a carriage return or U+2028 may stand in the text of a record.
  */
-export function followLines(stream: Readable, onLine: (line: string) => void): void {
-  let pieces: Buffer[] = [];
+export function followLines(stream: Readable, onLines: (lines: Buffer) => void): void {
+  let pending: Buffer[] = [];
   let size = 0;
-  const hand = () => {
-    const line = Buffer.concat(pieces).toString("utf8");
-    pieces = [];
+  const hand = (...ends: readonly Buffer[]) => {
+    const pieces = [...pending, ...ends];
+    pending = [];
     size = 0;
-    onLine(line);
+    onLines(pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces));
   };
   stream.on("data", (chunk: Buffer) => {
-    let start = 0;
-    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
-      pieces.push(chunk.subarray(start, end));
-      hand();
-      start = end + 1;
-    }
-    const rest = chunk.subarray(start);
-    pieces.push(rest);
-    size += rest.length;
-    if (size > maxLineBytes) hand();
+    const end = chunk.lastIndexOf(newline) + 1;
+    if (end > 0) hand(chunk.subarray(0, end));
+    if (end === chunk.length) return;
+    pending.push(chunk.subarray(end));
+    size += chunk.length - end;
+    if (size > maxLineBytes) hand(lineEnd);
   });
   stream.on("end", () => {
-    if (size > 0) hand();
+    if (size > 0) hand(lineEnd);
   });
 }

@@ -39,7 +39,7 @@ class Machine {
       processes: {
         start: ({ onOutput }) => {
           this.started++;
-          this.print = onOutput;
+          this.print = (line) => onOutput(Buffer.from(`${line}\n`));
           return { pid: this.started, ended: new Promise(() => {}), signal: () => {} };
         },
         endPod: async (uid) => void this.ended.push(uid),

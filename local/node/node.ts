@@ -150,11 +150,11 @@ export function createNode(deps: NodeDeps): LocalNode {
   }
 
   /** A disk that is full loses lines of a log, and not the cluster. */
-  function takeOutput(pod: string, uid: string): (container: string, line: string) => void {
+  function takeOutput(pod: string, uid: string): (container: string, lines: Uint8Array) => void {
     let isLosing = false;
-    return (container, line) => {
+    return (container, lines) => {
       try {
-        deps.logs.take(deps.layout.containerLog(uid, container), line);
+        deps.logs.take(deps.layout.containerLog(uid, container), lines);
         isLosing = false;
       } catch (error) {
         if (!isLosing) logger.error("the output of a container cannot be kept", { pod, container, error });

@@ -1,15 +1,16 @@
 import { decodeRecord, type LogRecord } from "#api/log-record.ts";
 import type { Cancel } from "#kube/ports.ts";
 
-/** Appends lines to files; the adapter is `file-lines.ts`. */
+/** Appends to logs; the adapter is `file-lines.ts`. */
 export interface LineFiles {
-  append(path: string, line: string): void;
+  /** @param lines whole lines with their ends */
+  append(path: string, lines: Uint8Array): void;
   /** Lets go of the files below a directory that is removed; for adapters that keep files open. */
   releaseBelow?(directory: string): void;
 }
 
 /**
- * What the agents of all Pods print: kept in one file for each container, as the kubelet does, and handed on live to
+ * What the agents of all Pods print: kept in files for each container, as the kubelet does, and handed on live to
  * those who follow a Run.
  */
 export class PodLogs {
@@ -21,14 +22,16 @@ export class PodLogs {
     this.#files = files;
   }
 
-  /** Takes one line that a container printed. */
-  take(path: string, line: string): void {
-    this.#files.append(path, line);
+  /** Takes whole lines that a container printed. */
+  take(path: string, lines: Uint8Array): void {
+    this.#files.append(path, lines);
     for (const grown of this.#readers.get(path) ?? []) grown();
     if (this.#followers.size === 0) return;
-    const record = decodeRecord(line);
-    if (record === undefined || record.last) return;
-    for (const follow of this.#followers) follow(record);
+    for (const line of Buffer.from(lines).toString("utf8").split("\n")) {
+      const record = decodeRecord(line);
+      if (record === undefined || record.last) continue;
+      for (const follow of this.#followers) follow(record);
+    }
   }
 
   /** Calls `follower` with every record of every Run from now on; not with the marks at the end of attempts. */
@@ -37,7 +40,7 @@ export class PodLogs {
     return () => this.#followers.delete(follower);
   }
 
-  /** Calls `grown` after each line that is appended to a file. */
+  /** Calls `grown` whenever lines were appended to a file. */
   onGrowth(path: string, grown: () => void): Cancel {
     const readers = this.#readers.get(path) ?? new Set();
     this.#readers.set(path, readers);

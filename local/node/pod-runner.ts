@@ -19,7 +19,7 @@ export interface RunnerDeps {
   readonly agentEnv: Readonly<Record<string, string>>;
   readonly workingDirectory: string;
   readonly errorLog: (container: string) => string;
-  readonly onOutput: (container: string, line: string) => void;
+  readonly onOutput: (container: string, lines: Uint8Array) => void;
   /** Something that the Pod's status shows has changed. */
   readonly onChange: () => void;
 }
@@ -129,7 +129,7 @@ export class PodRunner {
       env: isAgent ? { ...deps.agentEnv, ...plan.env } : plan.env,
       workingDirectory: deps.workingDirectory,
       errorLog: deps.errorLog(plan.name),
-      onOutput: (line) => deps.onOutput(plan.name, line),
+      onOutput: (lines) => deps.onOutput(plan.name, lines),
       onMessage: (message) => {
         if (slot.process === process && isAgent) this.#setReady(slot, isReadyMessage(message));
       },

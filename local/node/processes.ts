@@ -1,6 +1,6 @@
 /** The port through which the node starts and ends the processes of Pods; `system-processes.ts` is the real one. */
 export interface Processes {
-  /** Starts one process in a group of its own. Its standard output goes to `onOutput` line by line. */
+  /** Starts one process in a group of its own. Its standard output goes to `onOutput` in whole lines. */
   start(request: StartRequest): Process;
   /**
    * Ends every process that carries the Pod's mark in its environment, and resolves when they are gone.
@@ -17,8 +17,8 @@ export interface StartRequest {
   readonly workingDirectory: string;
   /** File that standard error is appended to. */
   readonly errorLog: string;
-  /** Gets whole lines of standard output, without the line end. */
-  readonly onOutput: (line: string) => void;
+  /** Gets standard output: one or more whole lines with their ends. */
+  readonly onOutput: (lines: Uint8Array) => void;
   /** Gets messages that the process sends about itself, e.g. its readiness. */
   readonly onMessage: (message: unknown) => void;
 }

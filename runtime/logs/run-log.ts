@@ -88,7 +88,8 @@ export class RunLog {
   async system(message: string): Promise<void> {
     const splitter = new LineSplitter();
     const pieces = [...splitter.push(Buffer.from(`${message}\n`))];
-    await this.#emit(pieces.map((piece) => this.#record("system", piece, this.#options.clock.now())));
+    const now = timestamp(this.#options.clock.now());
+    await this.#emit(pieces.map((piece) => this.#record("system", piece, now)));
   }
 
   /** Sends what is left, and a mark that this was all: who learns later that the Run has ended finds it all. */
@@ -104,7 +105,7 @@ export class RunLog {
     const notice = this.#limiter.end();
     if (notice !== undefined) await this.system(notice);
     const last = { bytes: Buffer.alloc(0), partial: false };
-    await this.#emit([{ ...this.#record("system", last, this.#options.clock.now()), last: true }]);
+    await this.#emit([{ ...this.#record("system", last, timestamp(this.#options.clock.now())), last: true }]);
   }
 
   /** The end of stderr, for failure messages; secrets are masked in it. */
@@ -114,13 +115,14 @@ export class RunLog {
 
   async #send(stream: "stdout" | "stderr", pieces: readonly Piece[], time: number): Promise<void> {
     const records: LogRecord[] = [];
+    const at = timestamp(time);
     for (const piece of pieces) {
       // The newline counts, so that a flood of empty lines has its cost too.
       const { record, notice } = this.#limiter.admit(piece.bytes.length + 1, this.#options.clock.monotonic());
       if (notice !== undefined)
-        records.push(this.#record("system", { bytes: Buffer.from(notice), partial: false }, time));
+        records.push(this.#record("system", { bytes: Buffer.from(notice), partial: false }, at));
       const end = this.#streams[stream].positions.advance(piece.bytes.length + (piece.partial ? 0 : 1));
-      if (record) records.push({ ...this.#record(stream, piece, time), end });
+      if (record) records.push({ ...this.#record(stream, piece, at), end });
     }
     await this.#emit(records);
   }
@@ -132,14 +134,14 @@ export class RunLog {
     await this.#options.sink.flush?.();
   }
 
-  #record(stream: LogStream, { bytes, partial }: Piece, time: number): LogRecord {
+  #record(stream: LogStream, { bytes, partial }: Piece, time: string): LogRecord {
     const { runUid, attempt } = this.#options;
     this.#seq += 1;
     return {
       run: runUid,
       attempt,
       seq: this.#seq,
-      time: timestamp(time),
+      time,
       stream,
       ...encodeMessage(bytes),
       ...(partial && { partial }),

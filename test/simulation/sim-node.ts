@@ -128,7 +128,7 @@ export class SimNode {
         sink: {
           write: (records) =>
             life.call("sink.write", async () => {
-              for (const record of records) request.onOutput(encodeRecord(record).trimEnd());
+              for (const record of records) request.onOutput(Buffer.from(encodeRecord(record)));
             }),
         },
         self: flags.self,

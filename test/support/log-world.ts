@@ -81,6 +81,7 @@ export class MemoryPod {
   file(): LogFile {
     this.#files++;
     return {
+      start: () => 0,
       size: () => this.bytes.length,
       read: async (from, to) => this.bytes.subarray(from, to),
       close: () => {
