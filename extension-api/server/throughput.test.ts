@@ -95,8 +95,8 @@ test("what of one Pod comes for each second of CPU", async () => {
     `log follow: ${best("wall").toFixed(0)} MB/s of messages of ${line.length} bytes ` +
       `(${best("cpu").toFixed(0)} MB per second of CPU, client, service and node in one process)`,
   );
-  // Of CPU, and half of what it is: a test must not fail for what else the machine does.
-  expect(best("cpu")).toBeGreaterThan(10);
+  // Of CPU, and less than it is: a test must not fail for what else the machine does.
+  expect(best("cpu")).toBeGreaterThan(16);
   await api.stop();
   await transport.close();
 }, 120_000);
@@ -116,5 +116,5 @@ test("records of other Runs are skipped without being parsed: CPU per MB", () =>
   };
   const best = Math.min(cost(), cost(), cost());
   console.log(`foreign records: ${best.toFixed(2)} ms of CPU per MB`);
-  expect(best).toBeLessThan(10);
+  expect(best).toBeLessThan(5);
 });

@@ -67,6 +67,7 @@ export const adapters: readonly string[] = [
   "local/http/upgrades.ts",
   "local/logs/log-file.ts",
   "local/node/file-lines.ts",
+  "local/node/log-segments.ts",
   "local/node/system-directories.ts",
   "local/node/system-processes.ts",
   "local/openapi/model-files.ts",
