@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import type { KubeObject, ObjectMeta } from "#api/meta.ts";
-import { workflowActions, workflowRuns } from "#api/resources.ts";
+import { workflowActions, workflowRuns, workflows } from "#api/resources.ts";
 import { isForbidden } from "#kube/transport.ts";
 import { bashRuntime, clientAs, installPlatform, platformValues, readyRuntime } from "./platform.ts";
 import { adminClient, apply, helm, kubectl, testNamespace, until } from "./support.ts";
@@ -66,6 +66,33 @@ test("kubectl create and kubectl wait: a Resume with nothing suspended is answer
   );
   expect(again.status?.phase).toBe("Running");
   expect((await answer("Terminate")).said).toBe("Succeeded ActionApplied");
+});
+
+test("inputs of a Retry are judged at admission by the frozen Workflow, and what fits runs again", async () => {
+  const admin = adminClient();
+  await using namespace = await testNamespace("retries");
+  await readyRuntime(admin, bashRuntime(namespace.name));
+  const ci = { name: "ci", namespace: namespace.name };
+  const steps = [{ name: "s", run: "test ${{ inputs.region }} = south" }];
+  const inputs = { region: { type: "choice" as const, options: ["north", "south"], default: "north" } };
+  const workflow = await admin
+    .of(workflows)
+    .create({ metadata: ci, spec: { inputs, jobs: { a: { "runs-on": "bash", steps } } } });
+  await admin.of(workflowRuns).create({ metadata: ci, spec: { workflowRef: { name: "ci" } } });
+  await until(admin, workflowRuns, ci, ({ status }) => status?.phase === "Failed");
+  // The live one does not count any more.
+  await admin.of(workflows).delete(workflow.metadata);
+  const retry = (region: string) => {
+    const { metadata, spec } = asks("ci", "Retry");
+    return admin.of(workflowActions).create({
+      metadata: { ...metadata, namespace: namespace.name },
+      spec: { ...spec, retry: { inputs: { region } } },
+    });
+  };
+  await expect(retry("east")).rejects.toThrow('"east" is none of the options. Choose one of north and south.');
+  await retry("south");
+  const ended = await until(admin, workflowRuns, ci, ({ status }) => status?.phase === "Succeeded");
+  expect(ended.status).toMatchObject({ attempt: 2, inputs: { region: "south" } });
 });
 
 test("who may only create actions can stop a run, and cannot change it; a policy forbids one action to a group", async () => {
