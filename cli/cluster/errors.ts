@@ -78,7 +78,8 @@ function forbidden(error: StatusError): CliError {
   }
   const where = namespace === undefined ? "in the whole cluster" : `in namespace ${namespace}`;
   const [plural = "", subresource] = resource.split("/");
-  const target = `${group ? `${plural}.${group}` : plural}${subresource === undefined ? "" : ` --subresource=${subresource}`}`;
+  const name = / "([^"]+)" is forbidden/.exec(error.message)?.[1];
+  const target = `${group ? `${plural}.${group}` : plural}${name === undefined ? "" : `/${name}`}${subresource === undefined ? "" : ` --subresource=${subresource}`}`;
   return refusal(
     `you may not ${verb} ${resource} ${where} (403 Forbidden)`,
     error,

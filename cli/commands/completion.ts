@@ -5,6 +5,12 @@ import { CliError } from "../errors.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { type AddCommand, withExamples } from "./command.ts";
 
+/** What fits, flags only where one is begun; and whether the shell may offer names of files, which is where nothing fits. */
+function forKubectl(found: readonly string[], unfinished: string): readonly string[] {
+  const fitting = found.filter((word) => word.startsWith(unfinished) && (unfinished !== "" || !word.startsWith("-")));
+  return [...fitting, fitting.length > 0 ? ":4" : ":0"];
+}
+
 /** `krt completion SHELL`, and the command that the scripts call. */
 export const addCompletion: AddCommand = (parent, env, end) => {
   const command = parent
@@ -32,10 +38,15 @@ export const addCompletion: AddCommand = (parent, env, end) => {
   parent
     .command("__complete", { hidden: true })
     .argument("[WORD...]")
-    .action(async (words: string[]) => {
+    .option(
+      "--kubectl",
+      "as kubectl asks its plug-ins: the last word is unfinished, and the answer says whether files may stand there",
+    )
+    .action(async (words: string[], { kubectl }: { readonly kubectl?: true }) => {
       const { candidates } = await import("../completion/candidates.ts");
-      const found = await candidates(nextOf(parent, words), env);
-      env.out.write(found.map((word) => `${word}\n`).join(""));
+      const found = await candidates(nextOf(parent, kubectl ? words.slice(0, -1) : words), env);
+      const lines = kubectl ? forKubectl(found, words.at(-1) ?? "") : found;
+      env.out.write(lines.map((line) => `${line}\n`).join(""));
       end(exitCodes.succeeded);
     });
 };
