@@ -109,7 +109,7 @@ export async function createWorkflowRun(person: Person, runtimeNames: readonly s
   const hasTimeout = dice.chance(0.3);
   const waits = hasTimeout && dice.chance(0.1) ? ["absent"] : [];
   const source =
-    workflow !== undefined || dice.chance(0.05)
+    workflow !== undefined || dice.chance(0.1)
       ? { workflowRef: { name: workflow?.metadata.name ?? "missing" } }
       : { jobs: randomJobs(dice, [...runtimeNames, ...waits], extrasOf(person)) };
   const extras = extrasOf(person);
