@@ -8,6 +8,11 @@ export function usesInputs(plan: Pick<WorkflowPlan, "env">, job: JobPlan, names:
   return anyUses([...inEnv(plan.env), ...inJob(job)], names);
 }
 
+/** Whether the outputs of the workflow use one of these inputs. */
+export function outputsUseInputs({ outputs }: Pick<WorkflowPlan, "outputs">, names: ReadonlySet<string>): boolean {
+  return anyUses(inEnv(outputs), names);
+}
+
 /** Whether the matrix of a job uses one of these inputs. */
 export function matrixUsesInputs({ strategy }: JobPlan, names: ReadonlySet<string>): boolean {
   return strategy?.matrix.kind === "dynamic" && anyUses(inValue(strategy.matrix.value), names);

@@ -158,6 +158,22 @@ test("conditions, child WorkflowRuns and outputs see the new value", async () =>
   expect(await world.status("ci")).toMatchObject({ phase: "Succeeded", outputs: { greeted: "berta" } });
 });
 
+test("outputs of the run that have no value with the old one are computed again, though no job runs", async () => {
+  const spec: WorkflowSpec = {
+    inputs: { list: {} },
+    outputs: { first: { value: "${{ fromJSON(inputs.list)[0] }}" } },
+    jobs: { a: says("true") },
+  };
+  await run(spec, { list: "no JSON" });
+  await world.finish("ci", "a", "one");
+  expect(await world.status("ci")).toMatchObject({ phase: "Failed", reason: "ExpressionFailed" });
+  expect(await world.ask("ci", "Retry")).toMatchObject({ reason: "NothingToRetry" });
+  const kept = JSON.stringify(await jobs());
+  expect(await retry({ list: '["x"]' })).toMatchObject({ message: "WorkflowRun ci goes on: no jobs run again" });
+  expect(await world.status("ci")).toMatchObject({ phase: "Succeeded", outputs: { first: "x" } });
+  expect(JSON.stringify(await jobs())).toBe(kept);
+});
+
 const fan: WorkflowSpec = {
   inputs: { list: { default: '["a","b","c"]' } },
   jobs: {

@@ -4,6 +4,7 @@ import { workflowRuns } from "#api/resources.ts";
 import { step } from "#machines/lib/settle.ts";
 import { workflowRunMachine, workflowRunStatus } from "#machines/workflow-run.ts";
 import { formatErrors, listOf } from "#workflows/field-error.ts";
+import { outputsUseInputs } from "#workflows/input-use.ts";
 import { parseNodeFieldSelector } from "#workflows/node-field-selector.ts";
 import { instanceKeys, missingArtifact, type Rerun, retrySet } from "#workflows/retry-set.ts";
 import { type Override, overrideInputs } from "#workflows/run-inputs.ts";
@@ -45,7 +46,9 @@ export function retry(action: WorkflowAction, context: ApplyContext): Verdict {
   });
   if (!chosen.ok) return refuse("InvalidInputs", chosen.message);
   const { set } = chosen;
-  if (set.size === 0) return refuse("NothingToRetry", whyNothing(name, nodeFieldSelector, restartSuccessful));
+  // Outputs of the run that use the new value are worth another end of it, though no job runs.
+  const isNothing = set.size === 0 && !(isOther && outputsUseInputs(plan, override.changed));
+  if (isNothing) return refuse("NothingToRetry", whyNothing(name, nodeFieldSelector, restartSuccessful));
   const missing = missingArtifact(plan, jobs, set, runUids);
   if (missing !== undefined) return refuse("ArtifactMissing", missing);
   const runAttempt = (run.status?.attempt ?? 1) + 1;
@@ -93,6 +96,6 @@ function whatRuns(jobs: Readonly<Record<string, JobStatus>>, set: ReadonlyMap<st
     const stay = new Set(rerun.map(({ from }) => from));
     gone.push(...instanceKeys(jobs, id).filter((key) => !stay.has(key)));
   }
-  const again = count === 1 ? "1 job runs again" : `${count} jobs run again`;
+  const again = count === 1 ? "1 job runs again" : `${count === 0 ? "no" : count} jobs run again`;
   return gone.length === 0 ? again : `${again}, and ${listOf(gone)} left the matrix`;
 }
