@@ -67,6 +67,7 @@ export function createWorkflowRunController(
     workspaceTtlSeconds: settings.workspaceTtlSeconds,
     freeze: sources.freeze,
     onRefused: (run, name, message) => memoryOf(run.metadata.uid ?? "").refused.set(name, message),
+    waitingActions: desk.waiting,
     again: (run) => controller.enqueue(keyOf(run)),
   });
   const controller = createController({ name: "workflow-run", reconcile, workers: 8, ...deps });

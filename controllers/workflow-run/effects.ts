@@ -31,6 +31,8 @@ export interface EffectsWiring {
   readonly freeze: (run: WorkflowRun, name: string) => Promise<void>;
   /** The API server will not have this child of the run, however often it is asked. */
   readonly onRefused: (run: WorkflowRun, childName: string, message: string) => void;
+  /** UIDs of the actions that wait for a pass over the run, as far as the cache knows. */
+  readonly waitingActions: (run: WorkflowRun) => readonly string[];
   /** There is something for the next pass that no watch tells. */
   readonly again: (run: WorkflowRun) => void;
 }
@@ -188,15 +190,18 @@ export function createEffects(
   async function follow(seen: Seen, status: WorkflowRunStatus): Promise<void> {
     const { abandoned, unneeded } = followUps(seen, status);
     const spec = { ttlSecondsAfterUnused: wiring.workspaceTtlSeconds };
+    const known = wiring.waitingActions(seen.run);
+    // Whoever acts on a run does not wait until hundreds of workspaces have their TTL: the pass that comes for that goes on with them.
+    const isAsked = () => wiring.waitingActions(seen.run).some((uid) => !known.includes(uid));
     const tasks = [
       ...abandoned.map((run) => ({ name: run.metadata.name, do: () => cancel(run, seen) })),
       ...unneeded.map((workspace) => ({
         name: workspace.metadata.name,
-        do: () =>
-          patchChild(workspaceClient, informers.workspaces, workspace, {
-            metadata: { uid: workspace.metadata.uid },
-            spec,
-          }),
+        do: async () => {
+          if (isAsked()) return;
+          const patch = { metadata: { uid: workspace.metadata.uid }, spec };
+          await patchChild(workspaceClient, informers.workspaces, workspace, patch);
+        },
       })),
     ];
     await runLanes(tasks, { laneOf: ({ name }) => name, limit: effectsAtOnce }, (task) => task.do());

@@ -19,6 +19,8 @@ export interface Inbox {
 export interface ActionDesk {
   /** Whether anything is to be done, as far as the caches know. */
   isBusy(run: WorkflowRun): boolean;
+  /** UIDs of the actions that wait for a pass, as far as the caches know. */
+  waiting(run: WorkflowRun): readonly string[];
   read(run: WorkflowRun): Promise<Inbox>;
   /**
    * Answers actions whose effects, if they have any, are stored; the run first says who acted.
@@ -59,6 +61,7 @@ export function createActionDesk(deps: ControllerDeps, informers: Informers): Ac
 
   return {
     isBusy: (run) => (run.status?.appliedActions?.length ?? 0) > 0 || cached(run).length > 0,
+    waiting: (run) => cached(run).map(({ metadata }) => metadata.uid ?? ""),
     async read(run) {
       const recorded = run.status?.appliedActions ?? [];
       const done = toldOf(run);

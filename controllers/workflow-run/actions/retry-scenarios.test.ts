@@ -4,6 +4,7 @@ import type { JobSpec } from "#api/kinds/job.ts";
 import type { WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
 import { runs, workflowRuns, workflows } from "#api/resources.ts";
 import { controllerRevisions } from "#kube/builtin.ts";
+import type { FaultRequest } from "#local/apiserver/index.ts";
 import { ActionWorld, job, namespace } from "#test/support/action-world.ts";
 
 let world: ActionWorld;
@@ -248,6 +249,29 @@ test("one of several failed instances that a selector names runs, although fail-
   // What fails in this attempt ends the others as ever.
   await world.finish("ci", "m.0", "one", "Failed");
   expect(await phases()).toMatchObject(expect.arrayContaining(["m.1 Succeeded 2", "m.2 Skipped 3"]));
+});
+
+test("whoever retries at once does not wait until everything is tidied up after the end", async () => {
+  const { api, clock } = world.plane;
+  const isTidying = ({ verb, resource }: FaultRequest) =>
+    verb === "patch" && resource.startsWith("persistentworkspaces.");
+  let tidied = 0;
+  api.faults.onRequest = (request) => {
+    if (!isTidying(request)) return undefined;
+    tidied++;
+    return { kind: "delay", ms: 1000 };
+  };
+  const n = Array.from({ length: 64 }, (_, index) => index);
+  await world.run("ci", { m: job(["one"], fan(n, { "fail-fast": false })) });
+  await world.ask("ci", "Terminate");
+  for (const index of n) await world.finish("ci", `m.${index}`, "one", "Cancelled");
+  await world.plane.until(async () => (await world.status("ci")).phase === "Failed");
+  const begun = clock.now();
+  const { name } = (await world.create("ci", "Retry")).metadata;
+  await world.plane.until(async () => (await world.action(name)).status?.phase === "Succeeded");
+  expect(clock.now() - begun).toBeLessThan(2000);
+  // It is made up for.
+  await world.plane.until(() => tidied >= n.length);
 });
 
 test("a run as an earlier version has left it goes on", async () => {
