@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { PersistentWorkspaceSpec } from "#api/kinds/persistent-workspace.ts";
-import { labels, workspaceFinalizer } from "#api/labels.ts";
+import { annotations, labels, workspaceFinalizer } from "#api/labels.ts";
 import { persistentWorkspaces, runs, runtimes } from "#api/resources.ts";
 import { timestamp } from "#api/time.ts";
 import { controllerReference, type Pod, pods, replicaSets } from "#kube/builtin.ts";
@@ -112,6 +112,26 @@ test("the finalizer is there before the binding is written, and Released before 
   await workspace({ ttlSecondsAfterUnused: 10 });
   await plane.elapse(10_000);
   expect([...new Set(done)]).toEqual([`patch ${workspaceFinalizer}`, "update Bound", "update Released", "delete"]);
+});
+
+test("Pods that are not ready, drain, are going or have ended are no candidates", async () => {
+  const set = await pool();
+  await pod("not-ready", set, false);
+  const draining = await pod("draining", set);
+  const drain = { metadata: { annotations: { [annotations.draining]: timestamp(plane.clock.now()) } } };
+  await plane.client.of(pods).patch(draining.metadata, drain);
+  const going = await pod("going", set);
+  await plane.client.of(pods).patch(going.metadata, { metadata: { finalizers: ["example.com/held"] } });
+  await plane.client.of(pods).delete(going.metadata, { gracePeriodSeconds: 0 });
+  const ended = await pod("ended", set);
+  const status = { ...ended.status, phase: "Failed" as const };
+  await plane.client.of(pods).update({ ...(await plane.client.of(pods).get(ended.metadata)), status }, "status");
+  await plane.settle();
+  await workspace();
+  expect((await read())?.status).toMatchObject({ phase: "Pending", reason: "NoReadyRuntimePods" });
+  await pod("good", set);
+  await plane.settle();
+  expect((await read())?.status).toMatchObject({ phase: "Bound", boundPod: "good" });
 });
 
 test("a Pod that only carries the label belongs to no pool and binds nothing", async () => {
