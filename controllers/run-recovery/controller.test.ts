@@ -33,13 +33,14 @@ const makePod = () =>
     { phase: "Running" },
   );
 
-async function running(name: string, podUID: string, spec: Partial<Run["spec"]> = {}): Promise<Run> {
+/** A Run at work; its agent has a clock that is so many milliseconds behind. */
+async function running(name: string, podUID: string, spec: Partial<Run["spec"]> = {}, behindMs = 0): Promise<Run> {
   const placed = { assignedPod: "p", assignedPodUID: podUID, assignmentEpoch: 1 };
   return plane.create(
     runs,
     { metadata: { name, namespace }, spec: { runtime: "bash", source: { inline: "exit" }, ...spec } },
     { phase: "Scheduled", ...placed },
-    { phase: "Running", ...placed, attempt: 1, startTime: timestamp(plane.clock.now()) },
+    { phase: "Running", ...placed, attempt: 1, startTime: timestamp(plane.clock.now() - behindMs) },
   );
 }
 
@@ -97,6 +98,21 @@ test("an agent that is silent for a minute after the timeout loses its Run", asy
   await plane.elapse(2000);
   expect(await status("a")).toMatchObject({ phase: "Failed", reason: "NodeLost" });
 });
+
+test.each([
+  ["behind", 3_600_000],
+  ["ahead", -3_600_000],
+])(
+  "so it is with an agent whose clock is an hour %s: silence counts from when the attempt was seen",
+  async (_, behind) => {
+    const { uid = "" } = (await makePod()).metadata;
+    await running("a", uid, { timeout: "10s" }, behind);
+    await plane.elapse(69_000);
+    expect(await status("a")).toMatchObject({ phase: "Running" });
+    await plane.elapse(2000);
+    expect(await status("a")).toMatchObject({ phase: "Failed", reason: "NodeLost" });
+  },
+);
 
 test("a Run that has ended waits for no deadline any more", async () => {
   const { uid = "" } = (await makePod()).metadata;

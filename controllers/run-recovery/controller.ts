@@ -26,10 +26,13 @@ export function createRunRecovery(deps: ControllerDeps, informers: Informers): C
   const { client, clock } = deps;
   const runClient = client.of(runs);
   const controller = createController({ name: "run-recovery", reconcile, workers: 8, ...deps });
+  /** When each attempt that is at work was first seen so, by the UID of its Run. */
+  const sightings = new Map<string, { readonly attempt: number | undefined; readonly since: number }>();
 
   informers.runs.onChange((old, next) => {
     const run = next ?? old;
     if (run === undefined) return;
+    noteSighting(run, next?.status);
     // One that has ended gives up its place in the queue, where it may else wait for a deadline of hours.
     if (
       (next !== undefined && isAtRisk(next)) ||
@@ -52,6 +55,20 @@ export function createRunRecovery(deps: ControllerDeps, informers: Informers): C
       if (isOurs && isAtRisk(run)) controller.enqueue(keyOf(run));
     }
   });
+
+  /** @param status as it is now; undefined when the Run is gone */
+  function noteSighting({ metadata }: Run, status: RunStatus | undefined): void {
+    const uid = metadata.uid ?? "";
+    if (status?.phase !== "Running") sightings.delete(uid);
+    else if (sightings.get(uid)?.attempt !== status.attempt) {
+      sightings.set(uid, { attempt: status.attempt, since: clock.now() });
+    }
+  }
+
+  function sightingOf({ metadata, status }: Run): number | undefined {
+    const sighting = sightings.get(metadata.uid ?? "");
+    return sighting !== undefined && sighting.attempt === status?.attempt ? sighting.since : undefined;
+  }
 
   function isAtRisk(run: Run): boolean {
     const { phase, assignmentEpoch = 0 } = run.status ?? {};
@@ -98,6 +115,7 @@ export function createRunRecovery(deps: ControllerDeps, informers: Informers): C
       run,
       pod: informers.pods.get(inNamespace(run.status?.assignedPod)),
       runtimeExists: informers.runtimes.get(inNamespace(run.spec.runtime)) !== undefined,
+      runningSince: sightingOf(run),
     };
     if (observe(cached, run.status ?? { phase: "Pending" }, clock.now()) === undefined) return cached;
     const namespace = run.metadata.namespace;
@@ -113,7 +131,13 @@ export function createRunRecovery(deps: ControllerDeps, informers: Informers): C
     if (live.status?.assignmentEpoch !== run.status?.assignmentEpoch) return undefined;
     // A Pod that has ended says why, and may be gone a moment later: its last word counts.
     const lastSeen = cached.pod !== undefined && hasEnded(cached.pod) ? cached.pod : undefined;
-    return { behind: true, run: live, pod: pod ?? lastSeen, runtimeExists: runtime !== undefined };
+    return {
+      behind: true,
+      run: live,
+      pod: pod ?? lastSeen,
+      runtimeExists: runtime !== undefined,
+      runningSince: sightingOf(live),
+    };
   }
 
   return controller;

@@ -24,6 +24,7 @@ function seen(change: Partial<Omit<Seen, "run">> = {}, timeout?: string): Seen {
     run: { metadata: { name: "r" }, spec: { runtime: "bash", ...(timeout === undefined ? {} : { timeout }) } },
     pod: pod(),
     runtimeExists: true,
+    runningSince: now - 10_000,
     ...change,
   };
 }
@@ -103,13 +104,18 @@ const cases: Record<string, { seen: Seen; status: RunStatus; want: string | unde
     want: "NodeLost",
   },
   "an agent that is silent a minute after the timeout has lost its Run": {
-    seen: seen({}, "5s"),
-    status: { ...running, startTime: timestamp(now - 65_000) },
+    seen: seen({ runningSince: now - 65_000 }, "5s"),
+    status: running,
     want: "NodeLost",
   },
   "an agent has that minute to end an attempt": {
+    seen: seen({ runningSince: now - 64_999 }, "5s"),
+    status: running,
+    want: undefined,
+  },
+  "what the clock of the agent says of the beginning takes no Run away": {
     seen: seen({}, "5s"),
-    status: { ...running, startTime: timestamp(now - 64_999) },
+    status: { ...running, startTime: timestamp(now - 3_600_000) },
     want: undefined,
   },
   "without its Runtime a lost Run is not repeated": {

@@ -10,6 +10,11 @@ export interface Seen {
   /** The Pod that has the name of the assigned one now. */
   readonly pod: Pod | undefined;
   readonly runtimeExists: boolean;
+  /**
+   * When this controller first saw the attempt at work, milliseconds since the epoch. `startTime` is by the clock of an agent,
+   * and must take no Run away when that is wrong.
+   */
+  readonly runningSince: number | undefined;
 }
 
 /** An agent that has not ended an attempt this long after its timeout is silent. */
@@ -29,7 +34,7 @@ export function observe(seen: Seen, status: RunStatus, now: number): RunEvent | 
     if (runtimeExists || (status.assignmentEpoch ?? 0) === 0) return undefined;
     return { type: "RUNTIME_DELETED", message: `Runtime ${run.spec.runtime} was deleted`, now };
   }
-  const lost = lostPod(seen, status, now) ?? silent(run, status, now);
+  const lost = lostPod(seen, status, now) ?? silent(seen, status, now);
   if (lost === undefined) return undefined;
   // The Pod went because its Runtime did: another attempt would find no place.
   const reason = runtimeExists ? lost.reason : "RuntimeDeleted";
@@ -60,8 +65,8 @@ const endReason = (pod: Pod): LostReason => (isEvicted(pod) ? "PodEvicted" : "Po
 
 const describeEnd = (pod: Pod) => pod.status?.message ?? pod.status?.reason ?? `phase ${pod.status?.phase}`;
 
-function silent(run: Run, status: RunStatus, now: number): Lost | undefined {
-  const deadline = silenceDeadline(run, status);
+function silent(seen: Seen, status: RunStatus, now: number): Lost | undefined {
+  const deadline = silenceDeadline(seen, status);
   if (deadline === undefined || now < deadline) return undefined;
   return {
     reason: "NodeLost",
@@ -69,19 +74,18 @@ function silent(run: Run, status: RunStatus, now: number): Lost | undefined {
   };
 }
 
-function silenceDeadline(run: Run, status: RunStatus): number | undefined {
-  const start = parseTime(status.startTime);
+function silenceDeadline({ run, runningSince }: Seen, status: RunStatus): number | undefined {
   const timeout = timeoutOf(run.spec);
-  if (status.phase !== "Running" || start === undefined || timeout === undefined) return undefined;
-  return start + timeout + silenceMs;
+  if (status.phase !== "Running" || runningSince === undefined || timeout === undefined) return undefined;
+  return runningSince + timeout + silenceMs;
 }
 
 /** When to look again although nothing changes: the earliest deadline that {@link observe} waits for. */
-export function nextDeadline({ run, pod }: Seen, status: RunStatus): number | undefined {
+export function nextDeadline(seen: Seen, status: RunStatus): number | undefined {
   if (status.phase !== "Scheduled" && status.phase !== "Running") return undefined;
-  const deletion = parseTime(pod?.metadata.deletionTimestamp);
+  const deletion = parseTime(seen.pod?.metadata.deletionTimestamp);
   const deadlines = [
-    silenceDeadline(run, status),
+    silenceDeadline(seen, status),
     deletion === undefined ? undefined : deletion + lostAfterDeletionMs,
   ].filter((deadline) => deadline !== undefined);
   return deadlines.length === 0 ? undefined : Math.min(...deadlines);

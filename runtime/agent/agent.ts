@@ -228,6 +228,9 @@ export function createAgent(deps: AgentDeps, onReady: (ready: boolean) => void =
     if (event === undefined) return;
     const runner = new AttemptRunner(run, context);
     runners.set(runner.runUid, runner);
+    // One that never started has perhaps never been prepared; it will be, and then it asks itself.
+    const hasBegun = event.type === "RESUME" && event.execution !== "NeverStarted";
+    if (hasBegun && runner.workspace !== undefined) workspaces.noteUse(runner.workspace);
     runner.resume(event, boot.bootId, summary?.exitTime);
   }
 

@@ -7,7 +7,7 @@ import { parseTime } from "#api/time.ts";
 import { orNothing } from "#kube/or-nothing.ts";
 import { isNotFound } from "#kube/transport.ts";
 import { workspaceLayout } from "#runtime/files/layout.ts";
-import { removeWorkspace } from "#runtime/files/workspaces.ts";
+import { removeWorkspace, type WorkspaceOwner } from "#runtime/files/workspaces.ts";
 import type { AgentDeps } from "./deps.ts";
 
 /** What the agent knows of the workspaces that are bound to its Pod. */
@@ -53,19 +53,25 @@ export class Workspaces {
     return phase === "Bound" ? undefined : `workspace ${name} is ${phase} and takes no new Run`;
   }
 
+  /** A program that was begun by an earlier process of this agent uses, or has used, the workspace of that name. */
+  noteUse(name: string): void {
+    const { metadata, status } = this.#view.get(name) ?? {};
+    if (metadata?.uid !== undefined && status?.boundPodUID === this.#deps.self.podUid) this.#used.add(metadata.uid);
+  }
+
   /**
    * Runs one preparation at a time for each workspace.
    * @param prepare gets a function that tells whether any Run has used the workspace before
    */
   async prepare(
     workspace: PersistentWorkspace,
-    prepare: (used: () => Promise<boolean>) => Promise<unknown>,
+    prepare: (used: WorkspaceOwner["used"]) => Promise<unknown>,
   ): Promise<void> {
     const uid = workspace.metadata.uid ?? "";
     const before = this.#preparing.get(uid) ?? Promise.resolve();
     const turn = before
       .catch(() => {}) // its own Run has been told
-      .then(() => prepare(() => this.#wasUsed(workspace)))
+      .then(() => prepare((isThere) => this.#wasUsed(workspace, isThere)))
       .then(() => this.#used.add(uid));
     this.#preparing.set(uid, turn);
     try {
@@ -78,20 +84,27 @@ export class Workspaces {
   /**
    * Whether a Run has used it. That the workspace was referred to, which `lastUsedTime` tells, is not enough: the Run may
    * have ended before it began. Only a Run that was claimed here and has ended proves it, when this process has seen none.
+   *
+   * Without `lastUsedTime` a directory that is not there is new: most are, and nothing is asked for them. One that is there is
+   * about to be emptied, so it is looked at closely: the controller may not have written yet that it was used.
    */
-  async #wasUsed({ metadata, status }: PersistentWorkspace): Promise<boolean> {
+  async #wasUsed({ metadata, status }: PersistentWorkspace, isThere: boolean): Promise<boolean> {
     if (this.#used.has(metadata.uid ?? "")) return true;
-    if (status?.lastUsedTime === undefined) return false;
+    if (status?.lastUsedTime === undefined && !isThere) return false;
     const { client, self } = this.#deps;
     const fieldSelector = `status.assignedPod=${self.pod}`;
     const { items } = await client.of(runs).list({ namespace: self.namespace, fieldSelector });
-    const bound = parseTime(status.boundTime) ?? 0;
+    const made = parseTime(metadata.creationTimestamp) ?? 0;
+    const bound = parseTime(status?.boundTime) ?? 0;
     return items.some(
       (run) =>
         run.spec.workspace?.name === metadata.name &&
         run.status?.assignedPodUID === self.podUid &&
         isTerminal(run.status.phase) &&
-        (parseTime(run.status.startTime) ?? 0) >= bound,
+        run.status.startTime !== undefined &&
+        // Not a Run of an earlier workspace of that name. One that waited over the change was made before, and is told by clocks
+        // that may differ; for all others it is the API server that says when both were made.
+        ((parseTime(run.metadata.creationTimestamp) ?? 0) >= made || (parseTime(run.status.startTime) ?? 0) >= bound),
     );
   }
 

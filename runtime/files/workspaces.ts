@@ -12,8 +12,10 @@ export interface WorkspaceOwner {
   /**
    * Whether a Run has been prepared in it before; asked only when the directory does not carry our marker. Then missing
    * files are a loss; otherwise a directory without our marker is a leftover of somebody else.
+   *
+   * @param isThere whether something is at the place of the directory
    */
-  used(): Promise<boolean>;
+  used(isThere: boolean): Promise<boolean>;
 }
 
 /**
@@ -41,7 +43,7 @@ export async function prepareWorkspace(
   const marker = found?.kind === "Directory" ? await readMarker(files, layout) : undefined;
   if (marker === owner.uid) return "Reused";
 
-  if (await owner.used()) {
+  if (await owner.used(found !== undefined)) {
     if (found?.kind !== "Directory") throw new WorkspaceLostError(lost(layout, "is gone"));
     // A link or file where our directory belongs.
     if (isFilesError(marker)) throw marker;
