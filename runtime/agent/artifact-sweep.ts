@@ -46,20 +46,30 @@ export async function sweepArtifacts(deps: SweepDeps, minAgeMs: number, signal: 
   return removed;
 }
 
-/** Takes out of `unclaimed` every Run that is there, and every one whose artifacts are referred to. */
+/**
+ * Takes out of `unclaimed` every Run that is there, and every one whose artifacts are referred to.
+ *
+ * References move while this looks: from a WorkflowRun to the Run that consumes them, from a Run to the WorkflowRun that records its
+ * result. They are written at the new place before the old one goes. So what was not in a WorkflowRun before the Runs were
+ * listed, nor in a Run then, is in a WorkflowRun after that, or nowhere.
+ */
 async function keepReferenced({ client, namespace }: SweepDeps, unclaimed: Set<string>, signal: AbortSignal) {
   const keep = (refs: Iterable<Pick<ArtifactRef, "location">>) => {
     for (const ref of refs) unclaimed.delete(runUidOf(ref) ?? "");
   };
   const options = { namespace, signal };
-  // In this order: a WorkflowRun that goes in between has handed its references to Runs before.
-  for await (const { status } of pages(client, workflowRuns, options)) {
-    for (const job of Object.values(status?.jobs ?? {})) keep(Object.values(job.artifacts ?? {}));
-  }
+  const keepRecorded = async () => {
+    if (unclaimed.size === 0) return;
+    for await (const { status } of pages(client, workflowRuns, options)) {
+      for (const job of Object.values(status?.jobs ?? {})) keep(Object.values(job.artifacts ?? {}));
+    }
+  };
+  await keepRecorded();
   for await (const { metadata, spec, status } of pages(client, runs, options)) {
     unclaimed.delete(metadata.uid ?? "");
     if (!isTerminal(status?.phase)) keep((spec.artifactInputs ?? []).map(({ ref }) => ref));
   }
+  await keepRecorded();
 }
 
 /** All objects, as they were at one moment. */

@@ -126,7 +126,8 @@ class FilesystemStore implements ArtifactStore {
     for (const entry of await blameStore(() => this.#entries(this.#path("runs")))) {
       if (entry.kind !== "Directory" || !isRunUid(entry.name)) continue;
       const marker = await blameStore(() => this.#marker(entry.name));
-      if (marker === undefined || !isOwner(marker, this.#options.owner)) continue;
+      const isOurs = marker === undefined ? await this.#isEmpty(entry.name) : isOwner(marker, this.#options.owner);
+      if (!isOurs) continue;
       const artifacts = await blameStore(() => this.#files.stat(`${this.#path(runPath(entry.name))}/artifacts`));
       yield { runUid: entry.name, modifiedAt: Math.max(entry.modifiedAt, artifacts?.modifiedAt ?? 0) };
     }
@@ -136,7 +137,7 @@ class FilesystemStore implements ArtifactStore {
     const run = this.#path(runPath(runUid));
     await blameStore(async () => {
       const marker = await this.#marker(runUid);
-      if (marker === undefined) return; // nothing there, or nothing that we may call ours
+      if (marker === undefined) return this.#removeEmpty(runUid);
       if (!isOwner(marker, this.#options.owner)) throw foreignError(runUid);
       // The marker goes last, so that a crash half-way leaves something that the next sweep still finds to be ours.
       for (const { name } of await this.#entries(run)) {
@@ -144,6 +145,27 @@ class FilesystemStore implements ArtifactStore {
       }
       await this.#files.remove(run);
     });
+  }
+
+  /** Without a marker, and without anything else: left by an upload that ended before its first byte, or after a sweep. */
+  async #isEmpty(runUid: string): Promise<boolean> {
+    const run = this.#path(runPath(runUid));
+    const entries = await blameStore(() => this.#entries(run));
+    const below = entries.some(({ name }) => name === "artifacts")
+      ? await blameStore(() => this.#files.list(`${run}/artifacts`, 1)).catch(() => entries)
+      : [];
+    return below.length === 0 && entries.every(({ name }) => name === "artifacts");
+  }
+
+  /** Removes the directories of a Run without a marker, unless they have anything: then nobody knows whose that is. */
+  async #removeEmpty(runUid: string): Promise<void> {
+    const run = this.#path(runPath(runUid));
+    try {
+      await this.#files.removeDirectory(`${run}/artifacts`);
+      await this.#files.removeDirectory(run);
+    } catch (error) {
+      if (!isFilesError(error, "NotEmpty", "WrongKind", "Unsafe")) throw error;
+    }
   }
 
   /** Makes the directory of a Run with its marker, or checks that it is ours. */

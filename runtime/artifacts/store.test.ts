@@ -304,6 +304,18 @@ describe.each([
     expect(await filesBelow(files)).toEqual(["runs/run-2/artifacts/b", "runs/run-2/owner.json"]);
   });
 
+  test("a place where nothing is stored is nobody's: it is listed and removed; with anything in it it stays", async () => {
+    const { open, files } = await make();
+    const runs = `${files.root}/runs`;
+    for (const path of ["empty", "begun/artifacts", "full/artifacts"]) await files.makeDirectory(`${runs}/${path}`);
+    await files.writeFile(`${runs}/full/artifacts/a`, Buffer.from("whose?"));
+    const store = open();
+    expect((await listed(store)).map(({ runUid }) => runUid).sort()).toEqual(["begun", "empty"]);
+    for (const runUid of ["empty", "begun", "full"]) await store.delete(runUid);
+    expect((await files.list(runs, 10)).map(({ name }) => name)).toEqual(["full"]);
+    expect(await filesBelow(files)).toEqual(["runs/full/artifacts/a"]);
+  });
+
   test("a delete that was interrupted can be finished", async () => {
     const { open, files } = await make();
     await open().put(target, stream("x"), { maxBytes });

@@ -12,7 +12,7 @@ export interface ArtifactStore {
   open(ref: ArtifactLocator): Promise<OpenedArtifact>;
   /** Size of what a reference points to, or `undefined` when it is not there. */
   stat(ref: ArtifactLocator): Promise<{ readonly sizeBytes: number } | undefined>;
-  /** The Runs of this cluster and namespace that have anything stored. */
+  /** The Runs of this cluster and namespace that have anything stored; also those of nobody that have nothing but a place. */
   list(): AsyncIterable<StoredRun>;
   /** Removes everything of one Run of this cluster and namespace. Nothing there is not an error. */
   delete(runUid: string): Promise<void>;

@@ -183,6 +183,19 @@ describe.each([
     expect(await read(files, `${files.root}/keep/data`)).toBe("kept");
   });
 
+  test("a directory is removed only when it is empty", async () => {
+    const { files, link } = await make();
+    const { root } = files;
+    await files.makeDirectory(`${root}/full/empty`);
+    await link(`${root}/link`, "full");
+    expect(await codeOf(files.removeDirectory(`${root}/full`))).toBe("NotEmpty");
+    expect(await codeOf(files.removeDirectory(`${root}/link`))).toBe("Unsafe");
+    await files.removeDirectory(`${root}/full/empty`);
+    await files.removeDirectory(`${root}/full`);
+    await files.removeDirectory(`${root}/full`);
+    expect(await files.stat(`${root}/full`)).toBeUndefined();
+  });
+
   test("a mode can be changed, but not that of a link's target", async () => {
     const { files, link } = await make();
     await files.writeFile(`${files.root}/f`, text("x"), 0o600);

@@ -182,6 +182,13 @@ export class MemoryFiles implements Files {
     children.delete(key(leaf));
   }
 
+  async removeDirectory(path: string): Promise<void> {
+    const node = this.#find(path);
+    if (node === undefined) return;
+    if (mustBe(node, "Directory", path).children.size > 0) throw fail("NotEmpty", path, "the directory is not empty");
+    await this.remove(path);
+  }
+
   async syncDirectory(path: string): Promise<void> {
     this.#directory(path);
   }

@@ -26,6 +26,8 @@ export interface Files {
   rename(from: string, to: string): Promise<void>;
   /** Removes a file or a whole tree, links as links, read-only directories too. Nothing there is not an error. */
   remove(path: string): Promise<void>;
+  /** Removes a directory that has no entries; one that has is a `NotEmpty` error. Nothing there is not an error. */
+  removeDirectory(path: string): Promise<void>;
   /** Makes the entries of a directory durable. */
   syncDirectory(path: string): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /** {@link Files} on the real file system. Adapter: touches the system. */
 import { constants, type Stats } from "node:fs";
-import { chmod, type FileHandle, lstat, mkdir, open, opendir, realpath, rename } from "node:fs/promises";
+import { chmod, type FileHandle, lstat, mkdir, open, opendir, realpath, rename, rmdir } from "node:fs/promises";
 import { type Anchor, anchor, handlePath, openDirectory, openForReading, openInode } from "#runtime/files/anchor.ts";
 import { segmentsBelow, splitLeaf } from "#runtime/files/below.ts";
 import { readAll } from "#runtime/files/bytes.ts";
@@ -178,6 +178,18 @@ class SystemFiles implements Files {
     const { parent, leaf } = splitLeaf(this.root, path);
     try {
       await this.#within(parent, path, ({ prefix }) => removeTree(prefix, leaf));
+    } catch (error) {
+      if (!isFilesError(error, "Missing")) throw error;
+    }
+  }
+
+  async removeDirectory(path: string): Promise<void> {
+    try {
+      await this.#at(path, async (at) => {
+        const info = await lstat(at);
+        if (!info.isDirectory()) throw kindError(path, info, "directory");
+        await rmdir(at);
+      });
     } catch (error) {
       if (!isFilesError(error, "Missing")) throw error;
     }

@@ -37,6 +37,7 @@ export function counted(files: Files, note: (change: 1 | -1) => void): Files {
     setMode: (path, mode) => during(files.setMode(path, mode)),
     rename: (from, to) => during(files.rename(from, to)),
     remove: (path) => during(files.remove(path)),
+    removeDirectory: (path) => during(files.removeDirectory(path)),
     syncDirectory: (path) => during(files.syncDirectory(path)),
   };
 }
