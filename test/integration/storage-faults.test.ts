@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from "vitest";
+import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
 import { StoreUnavailableError } from "#runtime/artifacts/store.ts";
 import { FilesError } from "#runtime/files/port.ts";
 import { AgentWorld } from "./support/agent-world.ts";
@@ -50,6 +51,51 @@ test("a slow store holds up the Runs that use it, and no other", async () => {
   expect((await world.status("slow")).phase).toBe("Running");
   ended.resolve();
   expect(await world.untilOver("slow")).toMatchObject({ phase: "Succeeded" });
+});
+
+/** A Run that stages an input. */
+async function consumer(name: string): Promise<void> {
+  const stored = await world.store.put({ runUid: "producer", name: "input" }, bytes("data"), { maxBytes: 100 });
+  const ref: ArtifactRef = { name: "input", driver: "Filesystem", type: "File", ...stored };
+  await world.createRun(name, { artifactInputs: [{ ref, path: "in" }] });
+}
+
+async function* bytes(text: string) {
+  yield Buffer.from(text);
+}
+
+test("a store that is away for a minute when inputs are staged costs a Run the minute, and no attempt", async () => {
+  world = new AgentWorld();
+  await consumer("a");
+  const back = world.clock.now() + 60_000;
+  disturb(["store.open"], () =>
+    world.clock.now() < back ? Promise.reject(new StoreUnavailableError("the volume does not answer")) : undefined,
+  );
+  world.start();
+  await world.assign("a");
+  expect(await world.untilOver("a")).toMatchObject({ phase: "Succeeded", attempt: 1 });
+  expect(world.clock.now()).toBeGreaterThanOrEqual(back);
+});
+
+test("a slow store holds up the Runs that wait for their inputs, and no other", async () => {
+  world = new AgentWorld();
+  const ended = Promise.withResolvers<void>();
+  let opening = 0;
+  disturb(["store.open"], () => {
+    opening++;
+    return ended.promise;
+  });
+  const waiting = ["a", "b", "c"];
+  for (const name of waiting) await consumer(name);
+  await world.createRun("quick");
+  world.start();
+  for (const name of waiting) await world.assign(name);
+  await world.until(() => opening === waiting.length);
+  await world.assign("quick");
+  expect(await world.untilOver("quick")).toMatchObject({ phase: "Succeeded" });
+  for (const name of waiting) expect((await world.status(name)).phase).toBe("Running");
+  ended.resolve();
+  for (const name of waiting) expect(await world.untilOver(name)).toMatchObject({ phase: "Succeeded" });
 });
 
 test("a full store is asked again until there is room", async () => {
