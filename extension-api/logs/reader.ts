@@ -114,6 +114,12 @@ export class RunLogReader {
     const lastWords = this.#lastWords(segment);
     while (!isWhole && tail.ended < segment.to && (await lastWords.wait())) tail = await read();
     const { entries, place } = tail;
+    if (entries.length === 0 && tail.ended === 0 && !this.#view.isOpen(segment)) {
+      const removed = await this.#removed(log, segment);
+      if (removed !== undefined) {
+        return { deliveries: [{ item: membersOf(removed), place: after(segment) }], place: after(segment) };
+      }
+    }
     // Where fewer were found than asked for, the first that is left should be the first there was.
     const isAll = entries.length < count && this.#sinceMs === Number.NEGATIVE_INFINITY && segment.from === 1;
     const gaps = new Gaps(entries[0]?.record.attempt ?? 1, isAll ? 0 : undefined);
@@ -179,6 +185,7 @@ export class RunLogReader {
   /** What is there of a segment whose Pod prints nothing more of it, its last words included. */
   async *#readOut(segment: Segment): AsyncGenerator<readonly Delivery[]> {
     const lastWords = this.#lastWords(segment);
+    const isBegun = this.#place.attempt > segment.from || this.#place.seq > 0;
     try {
       do {
         const before = this.#place;
@@ -189,6 +196,11 @@ export class RunLogReader {
       if (this.#open?.follows && !this.#signal.aborted && !(await this.#isComplete(segment))) {
         await this.#closeLog();
         yield* this.#readOn(segment);
+      }
+      if (!isBegun && this.#place.seq === 0 && this.#ended < segment.from && !this.#signal.aborted) {
+        const log = await this.#openOrGone(segment);
+        const removed = log && (await this.#removed(log, segment));
+        if (removed !== undefined) yield [this.#delivered(removed, after(segment, this.#place))];
       }
     } catch (error) {
       if (!(error instanceof PodGoneError) || segment.required) throw error;
@@ -224,6 +236,15 @@ export class RunLogReader {
       // A Pod that goes while the Run is on it: the Run will tell what comes of it.
       if (!(error instanceof PodGoneError && this.#view.isOpen(segment))) throw error;
     }
+  }
+
+  /** What is said in place of attempts of which not even the end is in the log: it begins after them. */
+  async #removed(log: AgentLog, { pod, from, to, endedMs }: Segment): Promise<LogItem | undefined> {
+    const beginsMs = endedMs === undefined ? undefined : await log.beginsMs();
+    if (endedMs === undefined || beginsMs === undefined || beginsMs <= endedMs) return undefined;
+    const time = timestamp(beginsMs);
+    const what = `nothing of ${attempts(from, to)} is kept: the node has removed older records, and the log of Pod ${pod} begins at ${time}`;
+    return this.#system(what, { attempt: to, time });
   }
 
   /** Whether everything that was printed of the segment was read. */
@@ -289,8 +310,7 @@ export class RunLogReader {
   }
 
   #goneItem({ pod, from, to }: Segment, what: string): LogItem {
-    const of = from === to ? `attempt ${to}` : `attempts ${from} to ${to}`;
-    const message = `${what} of ${of} is gone with Pod ${pod}`;
+    const message = `${what} of ${attempts(from, to)} is gone with Pod ${pod}`;
     return this.#system(message, { attempt: to, time: timestamp(this.#deps.clock.now()) });
   }
 
@@ -305,6 +325,8 @@ export class RunLogReader {
     return { item: membersOf({ ...item, status }), place: this.#place };
   }
 }
+
+const attempts = (from: number, to: number): string => (from === to ? `attempt ${to}` : `attempts ${from} to ${to}`);
 
 /** Everything of the segment is delivered. */
 function after({ to }: Segment, reached?: Place): Place {

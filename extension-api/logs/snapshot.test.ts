@@ -159,6 +159,26 @@ describe.each(worldKinds)("with logs in a %s", (kind) => {
     expect(messages(await world.snapshot("a", { tailLines: "2" }))).toEqual(["line 5", "line 6"]);
   });
 
+  test("a Run of which nothing is kept is told from one that printed nothing", async () => {
+    const world = new LogWorld(kind);
+    const ended = { phase: "Succeeded" as const, startTime: "2020-01-01T00:00:00Z" };
+    world.run("a", world.on("p1", { ...ended, completionTime: "2020-01-01T00:00:01Z" }));
+    world.run("quiet", world.on("p1", { ...ended, completionTime: "2100-01-01T00:00:00Z" }));
+    expect((await world.snapshot("a")).items).toEqual([]);
+    world.pod("p1").replace(world.line("b", 1, "of another Run"));
+    for (const query of [{}, { cursor: "start" }]) {
+      const { items, cursor } = await world.snapshot("a", query);
+      const message = expect.stringMatching(
+        /^nothing of attempt 1 is kept: the node has removed older records, and the log of Pod p1 begins at 20\d\d-.*Z$/,
+      );
+      expect(items).toEqual([{ attempt: 1, time: expect.any(String), stream: "system", message }]);
+      expect((await world.snapshot("a", { cursor })).items).toEqual([]);
+      expect((await world.snapshot("quiet", query)).items).toEqual([]);
+    }
+    const followed = await (await world.follow("a", { cursor: "start" })).rest();
+    expect(followed.map(({ stream }) => stream)).toEqual(["system"]);
+  });
+
   test("bytes that are no text, and lines that go on, are handed on as they are", async () => {
     const world = new LogWorld(kind);
     world.run("a", world.on("p1"));

@@ -7,6 +7,7 @@ import {
   type Position,
   TooSlowError,
 } from "../logs/ports.ts";
+import { beginningMs } from "./beginning.ts";
 import { History, type OpenStored } from "./history.ts";
 import type { LiveLog, LiveReader } from "./live.ts";
 import { newest } from "./newest.ts";
@@ -106,6 +107,10 @@ export class PodLog implements AgentLog {
       joined.at = chunk.end && positionOf(chunk.end);
       yield { lines: chunk.byRun.get(run) ?? [], end: joined.at };
     }
+  }
+
+  async beginsMs(): Promise<number | undefined> {
+    return beginningMs(this.#options.open, await this.#isRestarted());
   }
 
   onGrowth(fn: () => void): Cancel {

@@ -14,6 +14,8 @@ export interface StoredRange {
   /** Goes on as long as the container runs. */
   readonly follow?: boolean;
   readonly tailLines?: number;
+  /** No more than so many bytes from the beginning. */
+  readonly limitBytes?: number;
   /** RFC 3339 in whole seconds. */
   readonly sinceTime?: string | undefined;
 }
@@ -38,7 +40,7 @@ export async function openStored(
   signal: AbortSignal,
 ): Promise<AsyncIterable<Buffer>> {
   if (transport.streamBytes === undefined) throw new LogUnavailableError("logs need a connection to an API server");
-  const { previous, follow, tailLines, sinceTime } = range;
+  const { previous, follow, tailLines, limitBytes, sinceTime } = range;
   try {
     const bytes = await transport.streamBytes({
       method: "GET",
@@ -49,6 +51,7 @@ export async function openStored(
         previous: previous ? "true" : undefined,
         follow: follow ? "true" : undefined,
         tailLines: tailLines === undefined ? undefined : String(tailLines),
+        limitBytes: limitBytes === undefined ? undefined : String(limitBytes),
         sinceTime,
       },
       accept: "*/*",

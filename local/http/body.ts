@@ -1,6 +1,6 @@
 import { LineCounter, parseDocument } from "yaml";
 import { badRequest, unsupportedMediaType } from "#local/apiserver/errors.ts";
-import { duplicateFields } from "./duplicates.ts";
+import { duplicateFields, memberPlaces } from "./duplicates.ts";
 import { decodeProtobuf, UnknownMessageError } from "./protobuf/decode.ts";
 import { WireError } from "./protobuf/wire.ts";
 
@@ -13,9 +13,13 @@ export interface Body {
   readonly value: unknown;
   /** What is said twice in it, in the words of the API server; the last one counts. */
   readonly duplicates: () => readonly string[];
+  /** Where each member stands, twice for one that is there twice; of JSON only. */
+  readonly places?: () => ReadonlyMap<string, readonly number[]>;
 }
 
 const without = (value: unknown): Body => ({ value, duplicates: () => [] });
+
+export const duplicateText = (path: string): string => `duplicate field ${JSON.stringify(path)}`;
 
 /**
  * Reads a request body.
@@ -41,8 +45,8 @@ export function readBody(method: string, bytes: Buffer, contentType: string): Bo
 
 function readJson(text: string): Body {
   try {
-    const duplicates = () => duplicateFields(text).map((path) => `duplicate field ${JSON.stringify(path)}`);
-    return { value: JSON.parse(text), duplicates };
+    const places = () => memberPlaces(text);
+    return { value: JSON.parse(text), duplicates: () => duplicateFields(places()).map(duplicateText), places };
   } catch (error) {
     throw badRequest(`the body is no JSON: ${whyOf(error)}`);
   }

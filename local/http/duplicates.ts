@@ -1,13 +1,20 @@
 /** What a reader of JSON makes of the names of members that stand twice in an object: it takes the last one. */
 
 /**
- * Paths of the members that stand more than once in their object, each once, in order, as `spec.steps[0].name`.
+ * Where in a text each member stands, by its path, as `spec.steps[0].name`: at more than one place when it is there twice.
  *
  * @param text JSON that has been parsed, and so is known to be well formed
  */
-export function duplicateFields(text: string): string[] {
-  const found = new Set<string>();
+export function memberPlaces(text: string): ReadonlyMap<string, readonly number[]> {
+  const found = new Map<string, number[]>();
   let at = 0;
+
+  /** @param isAgain whether the object that it is in has had it already; an object that is there twice itself is two */
+  const note = (path: string, isAgain: boolean) => {
+    const places = found.get(path);
+    if (places === undefined) found.set(path, [at]);
+    else if (isAgain) places.push(at);
+  };
 
   const skipSpace = () => {
     while (at < text.length && " \t\r\n".includes(text[at] ?? "")) at++;
@@ -28,7 +35,7 @@ export function duplicateFields(text: string): string[] {
       if (text[at] === "}") break;
       const name = JSON.parse(string()) as string;
       const member = path === "" ? name : `${path}.${name}`;
-      if (seen.has(name)) found.add(member);
+      note(member, seen.has(name));
       seen.add(name);
       skipSpace();
       at++; // the colon
@@ -60,5 +67,14 @@ export function duplicateFields(text: string): string[] {
   };
 
   value("");
-  return [...found];
+  return found;
+}
+
+/** Paths of the members that stand more than once in their object, each once, in the order in which that is seen. */
+export function duplicateFields(places: ReadonlyMap<string, readonly number[]>): string[] {
+  const seenAgain = ([, all]: readonly [string, readonly number[]]) => all[1] ?? 0;
+  return [...places]
+    .filter(([, all]) => all.length > 1)
+    .sort((a, b) => seenAgain(a) - seenAgain(b))
+    .map(([path]) => path);
 }

@@ -1,9 +1,10 @@
-import { checkUnknown, decodingContext, readFieldValidation } from "#local/apiserver/decode.ts";
+import { decodeObject, decodingContext, readFieldValidation } from "#local/apiserver/decode.ts";
 import { badRequest, invalidPatch } from "#local/apiserver/errors.ts";
 import { invalid } from "#local/apiserver/field-errors.ts";
 import type { Kind } from "#local/apiserver/index.ts";
 import { isObject, type JsonObject, setOwn } from "#local/apiserver/json.ts";
 import { type FieldType, type Models, modelOf } from "#local/openapi/models.ts";
+import { type Body, duplicateText } from "./body.ts";
 
 /** A body without the fields that its kind does not have, and the warnings about them. */
 export interface Checked {
@@ -12,8 +13,8 @@ export interface Checked {
 }
 
 /**
- * Unknown fields of built-in kinds, which the API server itself does not know in depth. Custom kinds are checked there, by
- * their schemas.
+ * What a body says twice, and its unknown fields. Those of built-in kinds are told apart here, since the API server itself does not
+ * know them in depth; those of custom kinds are found there, by their schemas.
  *
  * @param method POST, PUT or PATCH; a JSON patch is not looked into
  * @throws StatusError 400 or 422 under `fieldValidation=Strict`
@@ -22,44 +23,54 @@ export function checkFields(
   models: Models,
   kind: Kind,
   method: string,
-  body: unknown,
+  body: Body,
   fieldValidation: string | undefined,
 ): Checked {
   const mode = readFieldValidation(fieldValidation, optionsOf[method] ?? "UpdateOptions");
-  if (!isObject(body)) return { body, warnings: [] };
+  const { value } = body;
   const unknown: string[] = [];
-  const known = prune(models, { form: "model", name: modelOf(kind) }, body, "", unknown);
-  const refuse = (text: string) =>
-    method === "PATCH"
-      ? invalidPatch([invalid("patch", JSON.stringify(body), text)])
-      : badRequest(`${decodingContext(kind)}${text}`);
-  return { body: known, warnings: checkUnknown(unknown, mode, refuse) };
+  const isLookedInto = !kind.custom && isObject(value);
+  const known = isLookedInto ? prune(models, { form: "model", name: modelOf(kind) }, value, "", unknown) : value;
+  if (mode === "Ignore") return { body: known, warnings: [] };
+  const duplicates = body.duplicates();
+  if (mode === "Warn") return { body: known, warnings: inOrder(kind, method, body, duplicates, unknown) };
+  // Unknown fields alone are refused where they are found.
+  if (kind.custom && duplicates.length > 0 && method !== "PATCH") unknown.push(...decodeObject(kind, value).unknown);
+  if (duplicates.length + unknown.length === 0 || (kind.custom && duplicates.length === 0)) {
+    return { body: known, warnings: [] };
+  }
+  const text = `strict decoding error: ${inOrder(kind, method, body, together(duplicates), unknown).join(", ")}`;
+  throw method === "PATCH"
+    ? invalidPatch([invalid("patch", JSON.stringify(value), text)])
+    : badRequest(`${decodingContext(kind)}${text}`);
+}
+
+/** The reader of YAML tells its lines all together; that of JSON tells fields. */
+function together(duplicates: readonly string[]): readonly string[] {
+  const isYaml = duplicates.length > 0 && duplicates.every((text) => text.startsWith("line "));
+  return isYaml ? [`yaml: unmarshal errors:\n${duplicates.map((one) => `  ${one}`).join("\n")}`] : duplicates;
 }
 
 /**
- * What a body says twice.
- *
- * @returns warnings
- * @throws StatusError 400 or 422 under `fieldValidation=Strict`
+ * An API server reads an object of a built-in kind from JSON in one go, and tells what it finds where it finds it. Everything else it
+ * reads twice: for duplicates first.
  */
-export function checkDuplicates(
+function inOrder(
   kind: Kind,
   method: string,
-  body: unknown,
-  duplicates: () => readonly string[],
-  fieldValidation: string | undefined,
+  { places }: Body,
+  duplicates: readonly string[],
+  unknown: readonly string[],
 ): readonly string[] {
-  const mode = readFieldValidation(fieldValidation, optionsOf[method] ?? "UpdateOptions");
-  if (mode === "Ignore") return [];
-  const found = duplicates();
-  if (found.length === 0 || mode === "Warn") return found;
-  // The reader of YAML tells lines, all together; that of JSON tells fields.
-  const isYaml = found.every((text) => text.startsWith("line "));
-  const text = isYaml ? `yaml: unmarshal errors:\n${found.map((one) => `  ${one}`).join("\n")}` : found.join(", ");
-  const said = `strict decoding error: ${text}`;
-  throw method === "PATCH"
-    ? invalidPatch([invalid("patch", JSON.stringify(body), said)])
-    : badRequest(`${decodingContext(kind)}${said}`);
+  const unknownText = (path: string) => `unknown field ${JSON.stringify(path)}`;
+  const all = [...duplicates, ...unknown.map(unknownText)];
+  if (kind.custom || method === "PATCH" || places === undefined || all.length < 2) return all;
+  const found = new Map<string, number>();
+  for (const [path, [first = 0, second = first]] of places()) {
+    found.set(duplicateText(path), second);
+    found.set(unknownText(path), first);
+  }
+  return all.sort((a, b) => (found.get(a) ?? 0) - (found.get(b) ?? 0));
 }
 
 /** What Kubernetes calls the parameters of a method. */

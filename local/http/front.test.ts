@@ -354,6 +354,41 @@ test("a busy server says when to try again", async () => {
   expect(await send("GET", widgets)).toMatchObject({ code: 429, headers: { "retry-after": "2" } });
 });
 
+test("what stands twice and what is unknown are told together, in the order of a real API server", async () => {
+  const { send } = start();
+  const pod =
+    '{"metadata":{"name":"a","foo":1},"spec":{"bar":2,"containers":[{"name":"c","image":"i","image":"j","zap":true}],"nodeName":"n","nodeName":"m"}}';
+  const inOrder = [
+    'unknown field "metadata.foo"',
+    'unknown field "spec.bar"',
+    'duplicate field "spec.containers[0].image"',
+    'unknown field "spec.containers[0].zap"',
+    'duplicate field "spec.nodeName"',
+  ];
+  const said = (answer: HttpAnswer) => (json(answer) as { message: string }).message;
+  const strict = `fieldValidation=Strict&dryRun=All`;
+  expect(said(await send("POST", `${pods}?${strict}`, pod))).toBe(
+    `Pod in version "v1" cannot be handled as a Pod: strict decoding error: ${inOrder.join(", ")}`,
+  );
+  const warned = await send("POST", `${pods}?dryRun=All`, pod);
+  expect(warned.headers.warning).toEqual(inOrder.map((text) => `299 - ${JSON.stringify(text)}`));
+
+  const yaml = { "content-type": "application/yaml" };
+  const text =
+    "metadata:\n  name: a\n  foo: 1\nspec:\n  bar: 2\n  containers:\n  - name: c\n    image: i\n    image: j\n    zap: true\n";
+  expect(said(await send("POST", `${pods}?${strict}`, text, yaml))).toBe(
+    'Pod in version "v1" cannot be handled as a Pod: strict decoding error: yaml: unmarshal errors:\n' +
+      '  line 9: key "image" already set in map, unknown field "metadata.foo", unknown field "spec.bar", unknown field "spec.containers[0].zap"',
+  );
+
+  const widget =
+    '{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","foo":1},"spec":{"size":1,"size":2},"nope":1}';
+  expect(said(await send("POST", `${widgets}?${strict}`, widget))).toBe(
+    'Widget in version "v1" cannot be handled as a Widget: strict decoding error: duplicate field "spec.size", ' +
+      'unknown field "metadata.foo", unknown field "nope"',
+  );
+});
+
 test("fields that stand twice are refused or reported, in the words of the reader of JSON or YAML, and the last one counts", async () => {
   const { send } = start();
   const twice = '{"metadata":{"name":"a"},"spec":{"containers":[{"name":"c","image":"i","image":"j"}]}}';

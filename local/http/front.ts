@@ -10,7 +10,7 @@ import type { Models } from "#local/openapi/models.ts";
 import { wantedForm } from "./accept.ts";
 import { readBody } from "./body.ts";
 import { documentRoutes, isPublic } from "./documents.ts";
-import { checkDuplicates, checkFields } from "./field-check.ts";
+import { checkFields } from "./field-check.ts";
 import { gather } from "./gather.ts";
 import { type HttpAnswer, type HttpHandler, type HttpRequest, jsonAnswer, statusAnswer } from "./message.ts";
 import { representation } from "./representation.ts";
@@ -111,14 +111,11 @@ export function createFront(options: FrontOptions): HttpHandler {
   function readRequest(request: HttpRequest, kind: Kind | undefined) {
     const { method, headers, query } = request;
     const contentType = (headers["content-type"] ?? "application/json").split(";")[0]?.trim().toLowerCase() ?? "";
-    const { value: body, duplicates } = readBody(method, request.body, contentType);
+    const read = readBody(method, request.body, contentType);
     if (kind === undefined || method === "GET" || method === "DELETE" || hasOwnBody(request.path)) {
-      return { body, contentType, warnings: [] };
+      return { body: read.value, contentType, warnings: [] };
     }
-    const twice = checkDuplicates(kind, method, body, duplicates, query.fieldValidation);
-    if (kind.custom) return { body, contentType, warnings: twice };
-    const checked = checkFields(models, kind, method, body, query.fieldValidation);
-    return { contentType, ...checked, warnings: [...twice, ...checked.warnings] };
+    return { contentType, ...checkFields(models, kind, method, read, query.fieldValidation) };
   }
 
   /** What another process has seen must not be lost with this one. */

@@ -28,6 +28,10 @@ export class AgentFileLog implements AgentLog {
     return this.#file.forwards(prefixOf(run), from);
   }
 
+  beginsMs(): Promise<number | undefined> {
+    return this.#file.beginsMs();
+  }
+
   onGrowth(fn: () => void): Cancel {
     return this.#options.onGrowth(fn);
   }

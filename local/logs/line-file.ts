@@ -62,6 +62,13 @@ export class FileLog {
     return String(start);
   }
 
+  /** When the oldest line that is kept was printed, in milliseconds since the epoch; undefined for one that does not say. */
+  async beginsMs(): Promise<number | undefined> {
+    const start = this.#start();
+    const bytes = await this.#read(start, Math.min(start + window, this.#size()));
+    return timeAt(bytes, 0);
+  }
+
   /** Whether lines can be read on from there without a gap. */
   async has(position: Position): Promise<boolean> {
     const offset = isOffset(position) ? Number(position) : -1;
@@ -174,7 +181,12 @@ function linesOf(
 
 /** Whether the first line of a window is a record from before that time: then everything above it is older still. */
 function isOlder(bytes: Buffer, first: number, sinceMs: number): boolean {
-  const end = bytes.indexOf(newline, first);
-  const time = end < 0 ? undefined : parseTime(decodeRecord(bytes.toString("utf8", first, end))?.time);
+  const time = timeAt(bytes, first);
   return time !== undefined && time < sinceMs;
+}
+
+/** The time of the record whose line begins there. */
+function timeAt(bytes: Buffer, start: number): number | undefined {
+  const end = bytes.indexOf(newline, start);
+  return end < 0 ? undefined : parseTime(decodeRecord(bytes.toString("utf8", start, end))?.time);
 }

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import type { KubeObject } from "#api/meta.ts";
 import { runs } from "#api/resources.ts";
 import { createLogs, fromStart, type LogItem } from "#extension-api/client/logs.ts";
-import { namespaces } from "#kube/builtin.ts";
+import { namespaces, pods } from "#kube/builtin.ts";
 import { systemClock, systemRandom } from "#kube/system.ts";
 import { KrtUser } from "./krt.ts";
 import {
@@ -88,8 +88,8 @@ test("a Run that goes on is followed to its end, and from every cursor again", a
 });
 
 /** A ServiceAccount that may read the logs of the named Runs, and nothing else; and its token. */
-async function reader(name: string, ...names: string[]): Promise<string> {
-  const metadata = { name, namespace: namespace.name };
+async function reader(name: string, names: readonly string[], home = namespace.name): Promise<string> {
+  const metadata = { name, namespace: home };
   const rules = [{ apiGroups: ["logs.kruntimes.io"], resources: ["runs/log"], verbs: ["get"], resourceNames: names }];
   const rbac = "rbac.authorization.k8s.io";
   await apply([
@@ -100,10 +100,10 @@ async function reader(name: string, ...names: string[]): Promise<string> {
       kind: "RoleBinding",
       metadata,
       roleRef: { apiGroup: rbac, kind: "Role", name },
-      subjects: [{ kind: "ServiceAccount", name, namespace: namespace.name }],
+      subjects: [{ kind: "ServiceAccount", name, namespace: home }],
     },
   ] as KubeObject[]);
-  return (await kubectl(["create", "token", name, "-n", namespace.name])).trim();
+  return (await kubectl(["create", "token", name, "-n", home])).trim();
 }
 
 /** A client certificate of the cluster for a user: of our own cluster's authority, elsewhere by the way that Kubernetes has for it. */
@@ -142,7 +142,7 @@ test("a credential with only get on the named runs/log gets a snapshot through k
   const script = "echo begun; while [ ! -e /tmp/go ]; do sleep 0.1; done; echo ended";
   const running = await client.of(runs).create(bashRun(namespace.name, "goes-on", script));
   await until(client, runs, running.metadata, ({ status }) => status?.phase === "Running");
-  const token = await reader("only-logs", "done", "goes-on");
+  const token = await reader("only-logs", ["done", "goes-on"]);
   await using krt = await KrtUser.make(() => ({ token }));
   const flags = ["-n", namespace.name];
   expect(await krt.run(["logs", "done", ...flags])).toEqual({ code: 0, stdout: "all of it\n", stderr: "" });
@@ -171,7 +171,7 @@ test("a credential with only get on the named runs/log gets a snapshot through k
 test("a credential lacking that subresource permission is denied by the API server", async () => {
   const client = adminClient();
   await finished(client, await client.of(runs).create(bashRun(namespace.name, "secret", "echo for others")));
-  const token = await reader("other-logs", "something-else");
+  const token = await reader("other-logs", ["something-else"]);
   await using krt = await KrtUser.make(() => ({ token }));
   const { code, stdout, stderr } = await krt.run(["logs", "secret", "-n", namespace.name]);
   expect(code).toBe(5);
@@ -184,7 +184,7 @@ test("a credential lacking that subresource permission is denied by the API serv
 test("bearer token, exec credential and client certificate all work", async () => {
   const client = adminClient();
   await finished(client, await client.of(runs).create(bashRun(namespace.name, "for-all", "echo read by $((1 + 2))")));
-  const token = await reader("any-way", "for-all");
+  const token = await reader("any-way", ["for-all"]);
   const args = ["logs", "for-all", "-n", namespace.name];
   const users: Record<string, (directory: string) => Promise<object> | object> = {
     token: () => ({ token }),
@@ -263,20 +263,63 @@ test("an agent that is killed while a Run is followed: nothing is missing and no
   const client = adminClient();
   const script = "for n in $(seq 1 60); do echo line $n; sleep 0.1; done";
   const run = await client.of(runs).create(bashRun(namespace.name, "agent-dies", script));
+  const restarts = async () => {
+    const { status } = await client.of(pods).get({ name: pod, namespace: namespace.name });
+    const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+    return containers.find(({ name }) => name === "runtimed")?.restartCount ?? Number.NaN;
+  };
+  const before = await restarts();
   const items: LogItem[] = [];
   let killed: Promise<unknown> | undefined;
   for await (const item of await logsOf(client).getLogs(namespace.name, "agent-dies", { follow: true }).stream()) {
     items.push(item);
     if (item.message === "line 10") {
-      const kill =
-        "for p in /proc/[0-9]*; do grep -q kruntimes.mjs $p/cmdline 2>/dev/null && [ ${p#/proc/} != $$ ] && kill -9 ${p#/proc/}; done; true";
+      // Every process but the first of the container, which ends with the agent. The image has a shell, and no other programs.
+      const kill = "kill -9 -1";
       killed = attempt("kubectl", ["exec", "-n", namespace.name, pod, "-c", "runtimed", "--", "sh", "-c", kill]);
     }
   }
   await killed;
+  // It was really killed, and it is another life of it that printed the rest.
+  await expect.poll(restarts, { timeout: 30_000 }).toBe(before + 1);
+  expect(items.filter(({ stream }) => stream === "system").map(({ message }) => message)).toContainEqual(
+    expect.stringContaining("the agent restarted"),
+  );
   const lines = items.filter(({ stream }) => stream === "stdout").map(({ message }) => message);
   expect(lines).toEqual(Array.from({ length: 60 }, (_, n) => `line ${n + 1}`));
   expect((await client.of(runs).get(run.metadata)).status?.phase).toBe("Succeeded");
+});
+
+test("the kubelet changes the file of a log that is followed: what it took away is told with its number, and nothing else is missing", async () => {
+  const client = adminClient();
+  const logs = logsOf(client);
+  // With its records' other members 14 MB: more than a kubelet keeps in one file, at which it looks every ten seconds.
+  const flood = 50_000;
+  const ticks = 80;
+  const script = `yes "$(printf 'x%.0s' {1..100})" | head -n ${flood}; for n in $(seq ${ticks}); do echo tick $n; sleep 0.25; done`;
+  await finished(client, await client.of(runs).create(bashRun(namespace.name, "before-it", "echo early")));
+  const run = await client.of(runs).create(bashRun(namespace.name, "rotated", script));
+  const count = async (items: AsyncIterable<LogItem>) => {
+    const counted = { shown: 0, missing: 0, lastSeq: 0 };
+    for await (const { seq, message } of items) {
+      if (seq !== undefined) counted.shown++;
+      counted.lastSeq = seq ?? counted.lastSeq;
+      counted.missing += Number(/^(\d+) records? (?:is|are) missing here: the node removed/.exec(message)?.[1] ?? 0);
+    }
+    return counted;
+  };
+  const options = { cursor: fromStart };
+  const followed = await count(await logs.getLogs(namespace.name, "rotated", { ...options, follow: true }).stream());
+  expect((await finished(client, run)).status?.phase).toBe("Succeeded");
+  // A line may be in two records, never the other way round.
+  expect(followed.lastSeq).toBeGreaterThanOrEqual(flood + ticks);
+  expect(followed.shown + followed.missing).toBe(followed.lastSeq);
+  const left = await count(await logs.getLogs(namespace.name, "rotated", options).stream());
+  expect([left.lastSeq, left.shown + left.missing]).toEqual([followed.lastSeq, followed.lastSeq]);
+  if (ownCluster) expect(left.missing).toBeGreaterThan(0);
+  const { items } = await logs.getLogs(namespace.name, "before-it").do().snapshot();
+  if (ownCluster) expect(messages(items)).toEqual([expect.stringContaining("nothing of attempt 1 is kept")]);
+  console.log(`followed over a change of files: ${JSON.stringify(followed)}; read afterwards: ${JSON.stringify(left)}`);
 });
 
 test("a 409 Conflict tells that the Run's Pod, and its log with it, is gone", async () => {
@@ -296,6 +339,13 @@ test("a 409 Conflict tells that the Run's Pod, and its log with it, is gone", as
         (error) => `${error.code} ${error.reason}`,
       );
   await expect.poll(ask, { timeout: 30_000 }).toBe("409 Conflict");
+  const token = await reader("of-gone", ["short"], other.name);
+  await using krt = await KrtUser.make(() => ({ token }));
+  const { code, stderr } = await krt.run(["logs", "short", "-n", other.name]);
+  expect([code, stderr]).toEqual([
+    5,
+    expect.stringMatching(/^krt: the log of Run short is gone with its Pod runtime-bash-\S+: nothing brings it back\n/),
+  ]);
 });
 
 test("while the service is away logs are a 503; a namespace that is deleted meanwhile waits, and goes when it is back", async () => {
@@ -312,6 +362,11 @@ test("while the service is away logs are a 503; a namespace that is deleted mean
       "--timeout=60s",
     ]);
     await expect(logsOf(client).getLogs(namespace.name, "done").do().raw()).rejects.toMatchObject({ code: 503 });
+    await using krt = await KrtUser.make(async () => ({ token: await reader("while-away", ["done"]) }));
+    const { code, stderr } = await krt.run(["logs", "done", "-n", namespace.name]);
+    expect(code).toBe(4);
+    expect(stderr).toContain("krt: the log service of the cluster does not answer: ");
+    expect(stderr).toContain("`kubectl get apiservice v1alpha1.logs.kruntimes.io` tells why");
     await kubectl(["delete", "namespace", doomed.name, "--wait=false"]);
     const condition = '{.status.conditions[?(@.type=="NamespaceDeletionDiscoveryFailure")].status}';
     const blocked = () => kubectl(["get", "namespace", doomed.name, "-o", `jsonpath=${condition}`]);

@@ -91,7 +91,8 @@ export class StoredLog {
     if (file === undefined) return undefined;
     const tail = query.tailLines === undefined ? file.length : Number(query.tailLines);
     const since = query.sinceTime === undefined ? 0n : BigInt(Date.parse(query.sinceTime)) * 1_000_000n;
-    const pieces = this.#pieces(file, file.length - tail, since, query.follow === "true", signal);
+    const limit = query.limitBytes === undefined ? Number.POSITIVE_INFINITY : Number(query.limitBytes);
+    const pieces = limited(limit, this.#pieces(file, file.length - tail, since, query.follow === "true", signal));
     this.open++;
     let open = true;
     const close = () => {
@@ -158,4 +159,14 @@ export class StoredLog {
 function stamp(time: bigint): string {
   const second = new Date(Number(time / 1_000_000n)).toISOString().slice(0, 19);
   return `${second}.${String(time % 1_000_000_000n).padStart(9, "0")}Z`;
+}
+
+/** No more than so many bytes; what is left is not read. */
+async function* limited(limit: number, pieces: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  let left = limit;
+  for await (const piece of pieces) {
+    yield piece.subarray(0, left);
+    left -= piece.length;
+    if (left <= 0) return;
+  }
 }
