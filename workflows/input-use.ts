@@ -3,9 +3,10 @@ import type { Condition, Expression, Template } from "./expressions/compile.ts";
 import type { ValueTemplate } from "./expressions/value.ts";
 import { type EnvPlan, type Flag, type JobPlan, type StepPlan, stepsOf, type WorkflowPlan } from "./plan.ts";
 
-/** Whether anything of a job but its matrix uses one of these inputs; variables of the workflow are part of every job. */
+/** Whether anything of a job but its matrix uses one of these inputs; variables of the workflow are part of every job with steps. */
 export function usesInputs(plan: Pick<WorkflowPlan, "env">, job: JobPlan, names: ReadonlySet<string>): boolean {
-  return anyUses([...inEnv(plan.env), ...inJob(job)], names);
+  const around = job.work.kind === "steps" ? inEnv(plan.env) : [];
+  return anyUses([...around, ...inJob(job)], names);
 }
 
 /** Whether the outputs of the workflow use one of these inputs. */

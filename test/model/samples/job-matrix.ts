@@ -5,7 +5,15 @@ import { at, type Samples, type Walk } from "./samples.ts";
 const message = "text for people";
 
 const samples: Samples<JobMatrixEvent> = {
-  EXPAND: [{ type: "EXPAND", instances: 2, now: at(1) }],
+  EXPAND: [
+    { type: "EXPAND", instances: 2, now: at(1) },
+    {
+      type: "EXPAND",
+      instances: 1,
+      former: [{ id: "build.1", matrix: { n: 2 }, attempts: [{ number: 1, phase: "Failed" }] }],
+      now: at(1),
+    },
+  ],
   CANNOT_START: [
     { type: "CANNOT_START", reason: "ExpressionFailed", message, now: at(1) },
     { type: "CANNOT_START", reason: "ExpressionFailed", message, continued: true, now: at(1) },

@@ -67,6 +67,7 @@ export const workflowRunSamples: Samples<WorkflowRunEvent> = {
     {
       type: "RETRY",
       jobs: { build: job("Succeeded"), deploy: job("Waiting") },
+      inputs: { region: "south" },
       suspend: true,
       shutdown: "Stop",
       now: at(61),
