@@ -25,7 +25,7 @@ export type JobEvent =
   | { type: "STEPS_SUCCEEDED"; outputs?: Record<string, string>; now: number }
   /** Derived: every step ended, not all of them well. */
   | { type: "STEP_FAILED"; continued?: boolean; now: number }
-  /** Derived: it is stopping and no step is at work any more. */
+  /** It is stopping, and no step is at work or is to clean up any more. */
   | { type: "STEPS_ENDED"; continued?: boolean; now: number }
   /** Every step ended well, but an output of the job has no value or does not fit. */
   | { type: "OUTPUTS_FAILED"; reason: moves.OutputsFailedReason; message: string; continued?: boolean; now: number }
@@ -40,7 +40,7 @@ export type JobEvent =
   /** The API server will not have the workspace. */
   | { type: "WORKSPACE_REFUSED"; message: string; now: number }
   /** It has taken longer than its timeout. */
-  | { type: "TIME_OUT"; message: string; continued?: boolean; now: number }
+  | { type: "TIME_OUT"; message: string; now: number }
   /** The attempt has failed, for that reason, and its `retry` allows another one. */
   | ({ type: "RETRY" } & moves.Repeat)
   /** It must end. */

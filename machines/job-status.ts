@@ -88,7 +88,7 @@ export interface Repeat {
 /** Everything from the beginning, in another workspace: what the attempt before has left is history, or gone. */
 export function repeat(fields: JobFields, { reason, message, notBefore, now }: Repeat): JobFields {
   const { collision: _collision, artifacts: _artifacts, workflowRunName: _child, ...kept } = fields;
-  const { startTime, attempt = 1, attempts = [], steps, ...rest } = kept;
+  const { startTime, stopTime: _time, attempt = 1, attempts = [], steps, ...rest } = kept;
   const before = {
     number: attempt,
     phase: "Failed" as const,
@@ -212,10 +212,16 @@ export function stop(fields: JobFields, why: { reason: SkipReason; message: stri
   return { ...fields, reason: why.reason, message: clip(why.message) };
 }
 
+/** Must end, and may clean up before it has. */
+export function askToEnd(fields: JobFields, why: Why<SkipReason>): JobFields {
+  return { ...stop(fields, why), stopTime: timestamp(why.now) };
+}
+
 /** Has ended: the reason is the one that stands there since. */
 export function stopped(fields: JobFields, when: End): JobFields {
-  const reason = skipReasons.find((each) => each === fields.reason) ?? "StepFailed";
-  return end(fields, { reason, message: fields.message ?? "", ...when });
+  const { stopTime: _time, ...rest } = fields;
+  const reason = skipReasons.find((each) => each === rest.reason) ?? "StepFailed";
+  return end(rest, { reason, message: rest.message ?? "", ...when });
 }
 
 /** Whether it was the workflow that wanted the job to end. */

@@ -100,25 +100,14 @@ export const jobMachine = charts.createMachine({
           meta: { writer: "controller", reason: moves.outputsFailedReasons },
         },
         ...whileRunning,
-        TIME_OUT: [
-          {
-            guard: "aStepIsActive",
-            target: "Stopping",
-            actions: assign(({ context, event }) => ({
-              status: moves.stop(context.status, { ...event, reason: "Timeout" }),
-            })),
-            description: "It took longer than its timeout: the step at work is asked to end.",
-            meta: { writer: "controller", reason: "Timeout" },
-          },
-          {
-            target: "Failed",
-            actions: assign(({ context, event }) => ({
-              status: moves.end(context.status, { ...event, reason: "Timeout" }),
-            })),
-            description: "It took longer than its timeout, and no step is at work.",
-            meta: { writer: "controller", reason: "Timeout" },
-          },
-        ],
+        TIME_OUT: {
+          target: "Stopping",
+          actions: assign(({ context, event }) => ({
+            status: moves.askToEnd(context.status, { ...event, reason: "Timeout" }),
+          })),
+          description: "It took longer than its timeout: the step at work is asked to end.",
+          meta: { writer: "controller", reason: "Timeout" },
+        },
         RETRY: {
           guard: "mayRepeat",
           target: "Queued",
@@ -129,21 +118,12 @@ export const jobMachine = charts.createMachine({
           description: "The attempt failed: another one, from the first step, in a new workspace.",
           meta: { writer: "controller", reason: "BackingOff" },
         },
-        CANCEL: [
-          {
-            guard: "aStepIsActive",
-            target: "Stopping",
-            actions: assign(({ context, event }) => ({ status: moves.stop(context.status, event) })),
-            description: "The workflow must end: the step at work is asked to.",
-            meta: { writer: "controller", reason: moves.jobCancelReasons },
-          },
-          {
-            target: "Cancelled",
-            actions: assign(({ context, event }) => ({ status: moves.end(context.status, event) })),
-            description: "The workflow must end, and no step is at work.",
-            meta: { writer: "controller", reason: moves.jobCancelReasons },
-          },
-        ],
+        CANCEL: {
+          target: "Stopping",
+          actions: assign(({ context, event }) => ({ status: moves.askToEnd(context.status, event) })),
+          description: "The workflow must end: the step at work is asked to.",
+          meta: { writer: "controller", reason: moves.jobCancelReasons },
+        },
       },
     },
     Suspended: {
@@ -159,26 +139,26 @@ export const jobMachine = charts.createMachine({
         TIME_OUT: {
           target: "Stopping",
           actions: assign(({ context, event }) => ({
-            status: moves.stop(context.status, { ...event, reason: "Timeout" }),
+            status: moves.askToEnd(context.status, { ...event, reason: "Timeout" }),
           })),
           description: "It took longer than its timeout: the gate has to end.",
           meta: { writer: "controller", reason: "Timeout" },
         },
         CANCEL: {
           target: "Stopping",
-          actions: assign(({ context, event }) => ({ status: moves.stop(context.status, event) })),
+          actions: assign(({ context, event }) => ({ status: moves.askToEnd(context.status, event) })),
           description: "The workflow must end, and the gate with it.",
           meta: { writer: "controller", reason: moves.jobCancelReasons },
         },
       },
     },
     Stopping: {
-      description: "A step was asked to end and has not ended yet.",
+      description: "It must end: the step at work was asked to, and steps that clean up may still run.",
       on: {
         STEPS: {
           guard: { type: "stepsChanged", params: ({ event }) => event },
           actions: assign(({ context, event }) => ({ status: moves.setSteps(context.status, event) })),
-          description: "A step moved.",
+          description: "A step ended as asked; one that cleans up began, moved, or does not apply.",
           meta: { writer: "controller" },
         },
         STEPS_ENDED: [
@@ -186,14 +166,15 @@ export const jobMachine = charts.createMachine({
             guard: "endedAsAsked",
             target: "Cancelled",
             actions: assign(({ context, event }) => ({ status: moves.stopped(context.status, { now: event.now }) })),
-            description: "No step is at work any more, as the workflow wanted; those that never started are skipped.",
+            description:
+              "No step is at work or is to clean up any more, as the workflow wanted; the others are skipped.",
             meta: { writer: "controller", reason: moves.jobCancelReasons },
           },
           {
             guard: "noStepIsActive",
             target: "Failed",
             actions: assign(({ context, event }) => ({ status: moves.stopped(context.status, event) })),
-            description: "No step is at work any more in a job that could not go on.",
+            description: "No step is at work or is to clean up any more in a job that could not go on.",
             meta: { writer: "controller", reason: ["NameCollision", "ChildRefused", "WorkspaceLost", "Timeout"] },
           },
         ],
@@ -233,6 +214,7 @@ export function restoreJob(status: JobStatus | undefined): JobSnapshot {
     attempt: "count",
     collision: "count",
     startTime: "time",
+    stopTime: "time",
     nextAttemptTime: "time",
     attempts: "list",
     artifacts: "map",

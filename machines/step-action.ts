@@ -175,7 +175,7 @@ export const stepActionMachine = setup({
       },
     },
     Stopping: {
-      description: "A step of the Action was asked to end and has not ended yet.",
+      description: "It must end: the step of the Action at work was asked to, and steps that clean up may still run.",
       on: {
         STEPS: {
           guard: { type: "stepsChanged", params: ({ event }) => event },
@@ -206,7 +206,7 @@ export const stepActionMachine = setup({
                 }),
               },
             })),
-            description: "No step is at work any more, as the workflow wanted.",
+            description: "No step is at work or is to clean up any more, as the workflow wanted.",
             meta: { writer: "controller", reason: "Cancelled" },
           },
         ],

@@ -167,6 +167,7 @@ export const JobStatus = Type.Object({
     Type.Integer({ description: "Workspace names tried that belonged to somebody else.", minimum: 0, maximum: 100 }),
   ),
   startTime: Type.Optional(Time("Its start.")),
+  stopTime: Type.Optional(Time("When it was asked to end; steps that clean up have five minutes from then.")),
   completionTime: Type.Optional(Time("Its end.")),
   continued: continued("job", "run"),
   outputs: Values("Values for other jobs."),

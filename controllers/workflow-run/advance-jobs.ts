@@ -86,13 +86,14 @@ const isAtWork = ({ phase, instances }: JobStatus): boolean =>
 
 interface InstanceOf {
   readonly instance?: Instance;
-  readonly ending: Ending | undefined;
+  /** What ends it, if not the end of the run. */
+  readonly ending?: Ending | undefined;
   /** Whether as many instances are at work as may be. */
   readonly isFull?: boolean;
 }
 
 /** Moves a job without a matrix, or an instance of one; says whether it has moved. */
-function advanceOne(pass: Pass, job: JobPlan, of: InstanceOf = { ending: endingOf(pass.ending, job) }): boolean {
+function advanceOne(pass: Pass, job: JobPlan, of: InstanceOf = {}): boolean {
   const { id } = job;
   const old = memberOf(pass.jobs, id) ?? newJob();
   if (hasEnded(old.phase)) return false;
@@ -100,11 +101,12 @@ function advanceOne(pass: Pass, job: JobPlan, of: InstanceOf = { ending: endingO
     ...contextOf(pass, job),
     ...(of.instance !== undefined && { instance: of.instance }),
   };
+  const ending = endingOf(pass.ending, context, old) ?? of.ending;
   const hasPlace = !pass.isSuspended && pass.running < pass.limit && of.isFull !== true;
   const next =
     job.work.kind === "steps"
-      ? advanceJob(pass, context, old, of.ending, hasPlace)
-      : advanceCall(pass, context, old, of.ending, hasPlace);
+      ? advanceJob(pass, context, old, ending, hasPlace)
+      : advanceCall(pass, context, old, ending, hasPlace);
   if (next === old) return false;
   pass.running += Number(isAtWork(next)) - Number(isAtWork(old));
   pass.jobs[id] = next;
@@ -119,6 +121,7 @@ const contextOf = ({ seen, plan, jobs, ending, isSuspended, now }: Pass, job: Jo
   values: runValues(seen.run, inputsOf(seen)),
   isSuspended,
   isStopping: ending?.cleansUp === true,
+  isTerminating: ending?.reason === "Terminated",
   now,
 });
 
@@ -187,7 +190,7 @@ function advanceGroup(pass: Pass, job: JobPlan, strategy: StrategyPlan): boolean
       const instances = instancesIn(pass.jobs, job.id, status.instances ?? 0);
       // Its instances are listed with it: in the pass that knows their number they are not there yet.
       if (status.phase === "Running" && instances.length === 0) return undefined;
-      return observeMatrix(context, strategy, status, instances, endingOf(pass.ending, job), pass.budget);
+      return observeMatrix(context, strategy, status, instances, endingOf(pass.ending, context, status), pass.budget);
     },
   });
   if (!settled.changed) return false;
@@ -219,7 +222,7 @@ function advanceInstances(pass: Pass, job: JobPlan, strategy: StrategyPlan, tota
     const key = instanceKey(job.id, index);
     const old = memberOf(pass.jobs, key) ?? newJob();
     if (hasEnded(old.phase)) continue;
-    const ending = endingOf(pass.ending, job) ?? (failed === undefined ? undefined : endedBy(failed));
+    const ending = failed === undefined ? undefined : endedBy(failed);
     const instance = { job: job.id, index, total, values: { ...(old.matrix as object | undefined) } };
     if (!advanceOne(pass, { ...job, id: key }, { instance, ending, isFull: running >= maxParallel })) continue;
     isMoved = true;

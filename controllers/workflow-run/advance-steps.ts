@@ -6,9 +6,10 @@ import { settle } from "#machines/lib/settle.ts";
 import { restoreStep, type StepEffect, stepMachine, stepStatus } from "#machines/step.ts";
 import { restoreStepAction, type StepActionEvent, stepActionMachine, stepActionStatus } from "#machines/step-action.ts";
 import { restoreStepGate, stepGateMachine, stepGateStatus } from "#machines/step-gate.ts";
-import type { CannotStartReason, SkipReason } from "#machines/step-status.ts";
+import { type CannotStartReason, type SkipReason, skipReasons } from "#machines/step-status.ts";
 import type { ActionWork, GateWork, StepPlan } from "#workflows/plan.ts";
 import type { Budget } from "./budget.ts";
+import { type Course, courseOf, progressOfEnding } from "./cleanup.ts";
 import { asks, notMet, progressOfSteps } from "./conditions.ts";
 import type { JobContext } from "./job-context.ts";
 import { observeAction } from "./observe-action.ts";
@@ -33,7 +34,7 @@ interface Chain {
   readonly job: JobStatus;
   /** The steps as the API server has them. */
   readonly stored: readonly StepStatus[] | undefined;
-  readonly isEnding: boolean;
+  readonly course: Course;
   readonly budget: Budget;
 }
 
@@ -48,7 +49,7 @@ export function advanceSteps(
   stored: JobStatus | undefined,
   budget: Budget,
 ): AdvancedSteps {
-  const chain: Chain = { context, job, stored: stored?.steps, isEnding: job.phase === "Stopping", budget };
+  const chain: Chain = { context, job, stored: stored?.steps, course: courseOf(context, job), budget };
   return advanceChain(chain, jobPlace(context, job));
 }
 
@@ -91,7 +92,7 @@ function advanceStep(chain: Chain, place: StepPlace, plan: StepPlan, old: StepSt
 }
 
 function advanceGate(chain: Chain, place: StepPlace, plan: StepPlan, work: GateWork, old: StepStatus): AdvancedStep {
-  const { context, isEnding } = chain;
+  const { context, course } = chain;
   const settled = settle({
     machine: stepGateMachine,
     snapshot: restoreStepGate(old),
@@ -103,14 +104,14 @@ function advanceGate(chain: Chain, place: StepPlace, plan: StepPlan, work: GateW
           : undefined;
       }
       if (step.phase !== "Suspended") return undefined;
-      return observeGate(`${context.job.id}/${plan.name}`, step, work, isEnding, context.now);
+      return observeGate(`${context.job.id}/${plan.name}`, step, work, course !== "goes on", context.now);
     },
   });
   return { status: settled.changed ? stepGateStatus(settled.snapshot) : old, effects: [], artifacts: [] };
 }
 
 function advanceRun(chain: Chain, place: StepPlace, plan: StepPlan, old: StepStatus): AdvancedStep {
-  const { context, isEnding, budget, stored } = chain;
+  const { context, budget, stored } = chain;
   // The job with these steps: those of an Action are inside one of its own.
   const job = jobWith(chain, place);
   const input: StepContext = {
@@ -119,7 +120,7 @@ function advanceRun(chain: Chain, place: StepPlace, plan: StepPlan, old: StepSta
     place,
     plan,
     stored: stored?.find(({ name }) => name === plan.name),
-    isEnding,
+    isEnding: stepCourse(chain, place, plan) !== "goes on",
     budget,
   };
   const settled = settle({
@@ -167,13 +168,17 @@ function advanceAction(
       }
       if (hasEnded(step.phase)) return undefined;
       const inner = actionPlace(place, plan, work, step);
-      const isEnding = chain.isEnding || step.phase === "Stopping";
+      const own = stepCourse(chain, place, plan);
       const job = jobWith(chain, place, step);
-      const next = advanceChain({ ...chain, job, stored, isEnding }, inner);
+      const next = advanceChain({ ...chain, job, stored, course: innerCourse(own, step) }, inner);
       effects.push(...next.effects);
       artifacts.push(...next.artifacts);
       if (next.steps !== undefined) return { type: "STEPS", steps: next.steps };
-      return observeAction({ context: chain.context, job, place, inner, plan, work, isEnding: chain.isEnding }, step);
+      const isEnding = own !== "goes on";
+      return observeAction(
+        { context: chain.context, job, place, inner, plan, work, isEnding, course: innerCourse(own, step) },
+        step,
+      );
     },
   });
   return { status: settled.changed ? stepActionStatus(settled.snapshot) : old, effects, artifacts };
@@ -186,18 +191,36 @@ function jobWith({ job }: Chain, place: StepPlace, step?: StepStatus): JobStatus
   return { ...job, steps };
 }
 
-/** Nothing begins in a job that waits for a place or must end, and in a run that is suspended. */
-const hasTurn = ({ context, job, isEnding }: Chain): boolean =>
-  job.phase === "Running" && !isEnding && !context.isSuspended;
+/** Nothing begins in a job that waits for a place or a gate, and in a run that is suspended. */
+const hasTurn = ({ context, job, course }: Chain): boolean =>
+  (job.phase === "Running" || job.phase === "Stopping") && course !== "ends" && !context.isSuspended;
+
+/** What becomes of one step of a chain: of a job that must end, those go on that clean up. */
+function stepCourse({ job, course }: Chain, place: StepPlace, plan: StepPlan): Course {
+  if (course !== "cleans up" || plan.if?.asksStatus !== true) return course;
+  const asked = asks(plan.if, () => outerValues(place), progressOfEnding(job));
+  return asked.ok && asked.holds ? "goes on" : course;
+}
+
+/** What becomes of the steps of an Action. One that ran out of its own time ends as a whole. */
+function innerCourse(own: Course, { phase, reason }: StepStatus): Course {
+  return phase === "Stopping" && (own === "goes on" || reason === "Timeout") ? "ends" : own;
+}
 
 type Refusal =
   | { type: "SKIP"; reason: SkipReason; message: string; now: number }
   | { type: "CANNOT_START"; reason: CannotStartReason; message: string; now: number };
 
 /** Why a step does not run although it is its turn: its `if`, or that of the missing one, a bad step before it. */
-function refusal({ context, isEnding }: Chain, place: StepPlace, plan: StepPlan): Refusal | undefined {
+function refusal({ context, job, course }: Chain, place: StepPlace, plan: StepPlan): Refusal | undefined {
   const { now } = context;
-  const progress = progressOfSteps(place.steps, isEnding);
+  const isEnding = course === "cleans up";
+  // Nobody is asked for leave in a job that must end.
+  if (isEnding && (plan.if?.asksStatus !== true || plan.work.kind === "gate")) {
+    const reason = skipReasons.find((each) => each === job.reason) ?? "StepFailed";
+    return { type: "SKIP", reason, message: job.message ?? "", now };
+  }
+  const progress = isEnding ? progressOfEnding(job) : progressOfSteps(place.steps);
   const asked = asks(plan.if, () => outerValues(place), progress);
   if (!asked.ok) return { type: "CANNOT_START", reason: "ExpressionFailed", message: `if: ${asked.message}`, now };
   if (asked.holds) return undefined;

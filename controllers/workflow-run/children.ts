@@ -11,10 +11,10 @@ export function namedRuns(run: WorkflowRun): string[] {
   return jobsOf(run).flatMap(([, job]) => named(job.steps ?? []));
 }
 
-/** Names of the workspaces of jobs that may still need them. */
+/** Names of the workspaces of jobs that may still need them, if only to clean up. */
 export function namedWorkspaces(run: WorkflowRun): string[] {
   return jobsOf(run).flatMap(([id, job]) => {
-    const needs = job.steps !== undefined && (job.phase === "Queued" || job.phase === "Running");
+    const needs = job.steps !== undefined && ["Queued", "Running", "Stopping"].includes(job.phase);
     return needs ? [workspaceNameOf({ seen: { run }, job: { id } }, job)] : [];
   });
 }

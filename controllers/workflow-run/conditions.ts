@@ -23,9 +23,9 @@ export function progressOfNeeds({ ancestors }: JobPlan, jobs: Jobs, isEnding: bo
 }
 
 /** How the steps of a chain went so far. */
-export function progressOfSteps(steps: readonly StepStatus[], isEnding: boolean): Progress {
+export function progressOfSteps(steps: readonly StepStatus[]): Progress {
   const isFailed = steps.some(isBad);
-  return { success: !isFailed && !isEnding, failure: isFailed, cancelled: isEnding };
+  return { success: !isFailed, failure: isFailed, cancelled: false };
 }
 
 /** The job, among those that a job waits for, by which `success()` does not hold. */

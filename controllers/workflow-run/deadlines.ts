@@ -2,6 +2,7 @@ import type { JobStatus, WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
 import { parseTime } from "#api/time.ts";
 import { planOf } from "#workflows/matrix.ts";
 import { stepsOf } from "#workflows/plan.ts";
+import { cleanupDeadline } from "./cleanup.ts";
 import { actionDeadline } from "./observe-action.ts";
 import { gateDeadline } from "./observe-gate.ts";
 import { jobDeadline } from "./observe-job.ts";
@@ -21,11 +22,10 @@ export function deadlines(seen: Seen, status: WorkflowRunStatus, now: number): n
 }
 
 function jobTimes({ source }: Seen, id: string, job: JobStatus, now: number): (number | undefined)[] {
-  if (job.phase === "Queued") {
-    // One that is due waits for a place, or for a Resume: the clock has nothing more to say.
-    const next = parseTime(job.nextAttemptTime);
-    return next !== undefined && next > now ? [next] : [];
-  }
+  // One that is due waits for a place, or for a Resume: the clock has nothing more to say. Nor has it once a job may not clean up any
+  // longer, and waits for its steps to end.
+  const next = job.phase === "Queued" ? parseTime(job.nextAttemptTime) : cleanupDeadline(job);
+  if (next !== undefined && next > now) return [next];
   const plan = source.kind === "plan" && source.compiled.ok ? planOf(source.compiled.plan, id) : undefined;
   if (plan === undefined || (job.phase !== "Running" && job.phase !== "Suspended")) return [];
   const steps = stepsOf(plan).map((step, index) => {

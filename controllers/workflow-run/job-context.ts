@@ -23,6 +23,8 @@ export interface JobContext {
   readonly values: RunValues;
   /** The run was stopped: what begins now cleans up. */
   readonly isStopping: boolean;
+  /** The run ends at once: nothing cleans up. */
+  readonly isTerminating: boolean;
   /** Nothing new may start. */
   readonly isSuspended: boolean;
   readonly now: number;
@@ -33,12 +35,12 @@ export function jobContext(seen: Seen, plan: WorkflowPlan, id: string, now: numb
   const job = planOf(plan, id);
   const jobs = seen.run.status?.jobs ?? {};
   const values = runValues(seen.run, inputsOf(seen));
-  if (job === undefined || job.id === id)
-    return job && { seen, plan, job, jobs, values, isSuspended: false, isStopping: false, now };
+  const idle = { isSuspended: false, isStopping: false, isTerminating: false };
+  if (job === undefined || job.id === id) return job && { seen, plan, job, jobs, values, ...idle, now };
   const index = Number(id.slice(job.id.length + 1));
   const total = memberOf(jobs, job.id)?.instances ?? 0;
   const instance = { job: job.id, index, total, values: { ...(memberOf(jobs, id)?.matrix as object | undefined) } };
-  return { seen, plan, job: { ...job, id }, instance, jobs, values, isSuspended: false, isStopping: false, now };
+  return { seen, plan, job: { ...job, id }, instance, jobs, values, ...idle, now };
 }
 
 /** The context `inputs`. */

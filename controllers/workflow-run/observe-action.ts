@@ -5,6 +5,7 @@ import { isActive, mustStartAnother, noStepEnded, sumOfSteps } from "#machines/d
 import type { StepActionEvent } from "#machines/step-action.ts";
 import { evaluateOutputs } from "#workflows/outputs.ts";
 import type { ActionWork, StepPlan } from "#workflows/plan.ts";
+import type { Course } from "./cleanup.ts";
 import { holds } from "./conditions.ts";
 import { type JobContext, whyGone, workspaceOf } from "./job-context.ts";
 import { outerValues, ownValues, type StepPlace } from "./step-place.ts";
@@ -18,8 +19,10 @@ export interface ActionContext {
   readonly inner: StepPlace;
   readonly plan: StepPlan;
   readonly work: ActionWork;
-  /** Whether the job is to end. */
+  /** Whether the step is to end. */
   readonly isEnding: boolean;
+  /** What becomes of the steps of the Action. */
+  readonly course: Course;
 }
 
 /** What is due for a step whose Action is at work, and whose own steps are as `step` says. */
@@ -29,7 +32,8 @@ export function observeAction(input: ActionContext, step: StepStatus): StepActio
   const steps = step.steps ?? [];
   const continued = () => (passesOver(input) ? { continued: true } : {});
   if (step.phase === "Stopping") {
-    return steps.some(isActive) ? undefined : { type: "STEPS_ENDED", ...continued(), now };
+    const cleansUp = input.course === "cleans up" && steps.some(({ phase }) => phase === "Waiting");
+    return cleansUp || steps.some(isActive) ? undefined : { type: "STEPS_ENDED", ...continued(), now };
   }
   switch (sumOfSteps(steps)) {
     case "Failed":

@@ -9,6 +9,7 @@ import { checkStores, resolveArtifacts } from "#workflows/artifacts.ts";
 import { evaluateOutputs } from "#workflows/outputs.ts";
 import { stepsOf } from "#workflows/plan.ts";
 import { type Budget, stepBytes, stepCount } from "./budget.ts";
+import { courseOf } from "./cleanup.ts";
 import { nextAttempt, passedOver } from "./failure.ts";
 import { type JobContext, runtimeNameOf, whyGone, workspaceNameOf, workspaceOf } from "./job-context.ts";
 import { type Ending, observeNeeds } from "./observe-needs.ts";
@@ -131,6 +132,9 @@ function failing(
 
 function observeStopping(context: JobContext, job: JobStatus, ending: Ending | undefined): JobEvent | undefined {
   const event = jobEvent(job, context.now);
+  // A step that cleans up waits for its turn: for a Runtime, or for the run to be resumed.
+  const cleansUp = courseOf(context, job) === "cleans up" && (job.steps ?? []).some(({ phase }) => phase === "Waiting");
+  if (cleansUp) return undefined;
   if (event?.type !== "STEPS_ENDED" || isCancelReason(job.reason)) return event;
   const reason = skipReasons.find((each) => each === job.reason) ?? "StepFailed";
   const why = { reason, message: job.message ?? "" };
@@ -150,9 +154,7 @@ function observeTimeout(context: JobContext, job: JobStatus): JobEvent | undefin
   const deadline = jobDeadline(context.job, job);
   if (deadline === undefined || now < deadline) return undefined;
   const message = `the job took longer than ${formatDuration(context.job.timeoutMs ?? 0)}`;
-  const isAtWork = (job.steps ?? []).some(isActive);
-  const again = isAtWork ? undefined : nextAttempt(context, job, { reason: "Timeout", message });
-  return again ?? { type: "TIME_OUT", message, ...passedOver(context), now };
+  return { type: "TIME_OUT", message, now };
 }
 
 function observeWorkspace(context: JobContext, job: JobStatus, stored: JobStatus | undefined): JobEvent | undefined {

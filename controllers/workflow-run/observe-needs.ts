@@ -1,7 +1,7 @@
+import type { JobStatus } from "#api/kinds/workflow-run.ts";
 import { hasEnded } from "#api/workflow-phases.ts";
 import type { JobCancelReason, JobSkipReason } from "#machines/job-status.ts";
 import type { CannotStartReason } from "#machines/step-status.ts";
-import type { JobPlan } from "#workflows/plan.ts";
 import { memberOf } from "#workflows/values.ts";
 import { asks, notMet, progressOfNeeds, unsuccessful } from "./conditions.ts";
 import { headOf, type JobContext } from "./job-context.ts";
@@ -14,9 +14,16 @@ export interface Ending {
   readonly cleansUp?: true;
 }
 
-/** What ends a job while the run is ending; nothing ends one that cleans up. */
-export function endingOf(ending: Ending | undefined, job: Pick<JobPlan, "if">): Ending | undefined {
-  return ending?.cleansUp === true && job.if?.asksStatus === true ? undefined : ending;
+/**
+ * What ends a job while the run is ending. Nothing ends one that cleans up: whether it does, its `if` says, which is asked again of a job
+ * that has begun before.
+ */
+export function endingOf(ending: Ending | undefined, context: JobContext, { phase }: JobStatus): Ending | undefined {
+  const { job, jobs } = context;
+  if (ending?.cleansUp !== true || job.if?.asksStatus !== true) return ending;
+  if (phase === "Waiting") return undefined; // it is asked when its turn comes
+  const asked = asks(job.if, () => ({ ok: true, values: headOf(context) }), progressOfNeeds(job, jobs, true));
+  return asked.ok && asked.holds ? undefined : ending;
 }
 
 /** That a job will not run. */

@@ -13,7 +13,8 @@ import type { Seen } from "./seen.ts";
 export function observeRun(seen: Seen, status: WorkflowRunStatus, now: number): WorkflowRunEvent | undefined {
   switch (status.phase) {
     case "Pending":
-      return observeParent(seen, now) ?? observePending(seen, now);
+      // Before it has begun there is nothing to clean up.
+      return observeParent(seen, now, "at once") ?? observePending(seen, now);
     case "Running":
     case "Suspended":
       return (
@@ -22,6 +23,8 @@ export function observeRun(seen: Seen, status: WorkflowRunStatus, now: number): 
         observeTimeout(seen, status, now) ??
         observeWorkspaces(seen, status, now)
       );
+    case "Stopping":
+      return workflowRunEvent(status, now) ?? observeHaste(seen, status, now);
     default:
       return (
         workflowRunEvent(status, now) ??
@@ -41,13 +44,21 @@ function observeSum({ run, source }: Seen, status: WorkflowRunStatus, now: numbe
   return { type: "OUTPUTS_FAILED", reason: result.reason, message: result.message, now };
 }
 
-/** A run that is a job of another one ends when that does not need it any more. */
-function observeParent({ parent, run }: Seen, now: number): WorkflowRunEvent | undefined {
+/** A run that is a job of another one ends as that does: what cleans up there cleans up here. */
+function observeParent({ parent, run }: Seen, now: number, haste?: "at once"): WorkflowRunEvent | undefined {
   if (parent === undefined) return undefined;
   const job = memberOf(parent.status?.jobs, run.metadata.labels?.[labels.job] ?? "");
   if (job?.phase === "Running" && job.workflowRunName === run.metadata.name) return undefined;
   const message = `WorkflowRun ${parent.metadata.name} does not need it any more: ${job?.message ?? "its job is over"}`;
-  return { type: "TERMINATE", message, now };
+  const isHurried = haste !== undefined || parent.status?.shutdown === "Terminate";
+  if (isHurried || job?.phase !== "Stopping") return { type: "TERMINATE", message, now };
+  return { type: job.reason === "TimedOut" ? "TIME_OUT" : "STOP", message, now };
+}
+
+/** A run that is ending already has to end at once when the one that it is a job of has to. */
+function observeHaste(seen: Seen, { shutdown }: WorkflowRunStatus, now: number): WorkflowRunEvent | undefined {
+  const event = shutdown === "Terminate" ? undefined : observeParent(seen, now);
+  return event?.type === "TERMINATE" ? event : undefined;
 }
 
 function observePending({ source }: Seen, now: number): WorkflowRunEvent | undefined {

@@ -25,7 +25,7 @@ export interface StepContext {
   readonly plan: StepPlan;
   /** The step as the API server has it; only what it names can be missing there. */
   readonly stored: Pick<StepStatus, "runName"> | undefined;
-  /** Whether the job, or the step of it that uses the Action, is to end. */
+  /** Whether it is to end: with its job, or with the step that uses the Action. */
   readonly isEnding: boolean;
   readonly budget: Budget;
 }

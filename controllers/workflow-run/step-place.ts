@@ -1,11 +1,12 @@
 import type { JobStatus, StepStatus } from "#api/kinds/workflow-run.ts";
 import { isBad } from "#machines/derive.ts";
+import { isCancelReason } from "#machines/job-status.ts";
 import { type Env, type EnvResult, evaluateEnv } from "#workflows/env.ts";
 import { type ContextValues, evaluateTemplate } from "#workflows/expressions/evaluate.ts";
 import { formatErrors } from "#workflows/field-error.ts";
 import { inputValues } from "#workflows/inputs.ts";
 import { type ActionWork, type StepPlan, stepsOf } from "#workflows/plan.ts";
-import { stepsValues } from "#workflows/values.ts";
+import { type Result, stepsValues } from "#workflows/values.ts";
 import { envOf, headOf, type JobContext } from "./job-context.ts";
 
 export type Values =
@@ -53,8 +54,13 @@ export function placeOf(
 }
 
 function jobValues({ job, instance }: JobContext, status: JobStatus) {
-  const result = status.phase === "Stopping" ? "cancelled" : (status.steps ?? []).some(isBad) ? "failure" : "success";
-  return { id: instance?.job ?? job.id, status: result, attempt: status.attempt ?? 1 };
+  return { id: instance?.job ?? job.id, status: resultSoFar(status), attempt: status.attempt ?? 1 };
+}
+
+/** What the job would come to if it ended now. */
+function resultSoFar({ phase, reason, steps = [] }: JobStatus): Result {
+  if (phase === "Stopping") return isCancelReason(reason) ? "cancelled" : "failure";
+  return steps.some(isBad) ? "failure" : "success";
 }
 
 /** The steps of the Action that a step uses. It sees what `with` hands over, and nothing else of the job. */

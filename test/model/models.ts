@@ -111,7 +111,7 @@ const models: Readonly<Record<string, Model>> = {
     schema: JobStatus,
     minimums: {
       states: 9,
-      transitions: 38,
+      transitions: 36,
       refusals: 13,
       coveringPaths: 9900,
       simplePaths: 11,

@@ -136,6 +136,25 @@ export class ActionWorld {
   ): Promise<void> {
     const child = await this.child(of, jobId, stepName);
     if (child === undefined) throw new Error(`${of}: ${jobId}/${stepName} has no Run`);
+    await this.#end(child, phase, more);
+  }
+
+  /** Ends the child Run of a step of the Action that a step uses. */
+  async finishInner(
+    of: string,
+    jobId: string,
+    stepName: string,
+    inner: string,
+    phase: "Succeeded" | "Failed" | "Cancelled" = "Succeeded",
+  ): Promise<void> {
+    const user = (await this.status(of)).jobs?.[jobId]?.steps?.find(({ name }) => name === stepName);
+    const name = user?.steps?.find((each) => each.name === inner)?.runName;
+    const child = name === undefined ? undefined : await this.plane.find(runs, name);
+    if (child === undefined) throw new Error(`${of}: ${jobId}/${stepName}/${inner} has no Run`);
+    await this.#end(child, phase, {});
+  }
+
+  async #end(child: Run, phase: "Succeeded" | "Failed" | "Cancelled", more: Partial<RunStatus>): Promise<void> {
     const now = timestamp(this.plane.clock.now());
     const placed = { assignedPod: "p", assignedPodUID: "u", assignmentEpoch: 1 };
     const claimed = { ...placed, attempt: 1, startTime: now };

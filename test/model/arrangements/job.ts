@@ -45,8 +45,8 @@ function follows(snapshot: AnyMachineSnapshot, event: JobEvent): JobEvent | unde
   const [test, pack] = phasesOf(snapshot);
   if (snapshot.value === "Stopping") {
     if (test === "Running") return steps("Stopping", "Waiting");
-    if (test === "Suspended") return steps("Cancelled", "Waiting");
-    return test === "Cancelled" ? { type: "STEPS_ENDED", now } : undefined;
+    if (test === "Suspended") return steps("Cancelled", "Skipped");
+    return test === "Cancelled" || test === "Waiting" ? { type: "STEPS_ENDED", now } : undefined;
   }
   switch (event.type) {
     case "READY":
@@ -77,7 +77,9 @@ function events(snapshot: AnyMachineSnapshot): JobEvent[] {
         ...[replace, missing, taken, refused, cancel],
       ];
     case "Stopping":
-      return test === "Stopping" ? [steps("Cancelled", "Waiting")] : [];
+      // Where it could clean up, the step that does not is skipped in its turn.
+      if (test !== "Stopping") return [];
+      return [steps("Cancelled", statusOf(snapshot).stopTime === undefined ? "Waiting" : "Skipped")];
     default:
       return [];
   }
@@ -141,6 +143,21 @@ const exhausted = (phase: "Queued" | "Running", ...phases: Phases): JobStatus =>
 
 const nothing = () => undefined;
 
+/** A job without a Runtime: nothing begins, and nothing has to be cleaned up. */
+function followsNothing(_: AnyMachineSnapshot, { type }: JobEvent): JobEvent | undefined {
+  if (type === "READY") return start;
+  return type === "CANCEL" || type === "TIME_OUT" ? { type: "STEPS_ENDED", now } : undefined;
+}
+
+const cleaning = job([step("test"), { ...step("package"), if: "always()" }], { timeout: "30s" });
+
+/** A job whose second step cleans up. */
+function followsCleaning(snapshot: AnyMachineSnapshot, event: JobEvent): JobEvent | undefined {
+  const [test, pack] = phasesOf(snapshot);
+  if (snapshot.value !== "Stopping" || test !== "Cancelled") return follows(snapshot, event);
+  return pack === "Succeeded" ? { type: "STEPS_ENDED", now } : undefined;
+}
+
 const gated = job([{ name: "test", suspend: {} }, step("package")]);
 const resumed = steps("Succeeded", "Waiting");
 
@@ -175,7 +192,7 @@ export const jobArrangements = arranged<WorkflowStage, JobEvent>({
       hasRuntime: false,
       events: ({ value }) =>
         value === "Waiting" ? [ready] : value === "Running" ? [replace, missing, taken, refused, cancel] : [],
-      follows: (_, event) => (event.type === "READY" ? start : undefined),
+      follows: followsNothing,
     }),
     scene({
       name: "a job without a Runtime and without another name",
@@ -226,7 +243,18 @@ export const jobArrangements = arranged<WorkflowStage, JobEvent>({
       spec: hasLimit,
       hasRuntime: false,
       events: ({ value }) => (value === "Waiting" ? [ready] : value === "Running" ? [timeOut] : []),
-      follows: (_, event) => (event.type === "READY" ? start : undefined),
+      follows: followsNothing,
+    }),
+    scene({
+      name: "a job that cleans up when its time is over",
+      spec: { jobs: { build: cleaning } },
+      events: (snapshot) => {
+        const [test, pack] = phasesOf(snapshot);
+        if (snapshot.value !== "Stopping") return snapshot.value === "Running" ? [timeOut] : events(snapshot);
+        if (test === "Stopping") return [steps("Cancelled", "Running")];
+        return pack === "Running" ? [steps("Cancelled", "Succeeded")] : [];
+      },
+      follows: followsCleaning,
     }),
     scene({
       name: "a job with a gate",
@@ -286,7 +314,11 @@ export const jobArrangements = arranged<WorkflowStage, JobEvent>({
         case "Failed Skipped":
           return stage.fail(subject, "test");
         case "Cancelled Waiting":
+        case "Cancelled Skipped":
+        case "Cancelled Running":
           return stage.cancelled(subject, "test");
+        case "Cancelled Succeeded":
+          return stage.succeed(subject, "package");
         case "Succeeded Waiting":
           // The files go while the first step is at work, so the second one cannot begin.
           await stage.claim(subject, "test");

@@ -30,6 +30,9 @@ const timeOut: StepActionEvent = { type: "TIME_OUT", message, now };
 const phasesOf = (snapshot: AnyMachineSnapshot): readonly Phase[] =>
   ((snapshot as StepActionSnapshot).context.status.steps ?? []).map(({ phase }) => phase as Phase);
 
+const ranOut = (snapshot: AnyMachineSnapshot): boolean =>
+  (snapshot as StepActionSnapshot).context.status.reason === "Timeout";
+
 /** What the steps of the Action come to, and the end of one that was asked to. */
 function follows(snapshot: AnyMachineSnapshot, event: StepActionEvent): StepActionEvent | undefined {
   const [test, pack] = phasesOf(snapshot);
@@ -54,7 +57,9 @@ function events(snapshot: AnyMachineSnapshot): StepActionEvent[] {
       if (pack === "Running") return [steps("Succeeded", "Succeeded")];
       return [steps("Succeeded", "Running"), steps("Failed", "Skipped"), steps("Succeeded", "Waiting")];
     case "Stopping":
-      return test === "Stopping" ? [steps("Cancelled", "Waiting")] : [];
+      if (test !== "Stopping") return [];
+      // In a job that could clean up, the step that does not is skipped in its turn.
+      return [steps("Cancelled", ranOut(snapshot) ? "Waiting" : "Skipped")];
     default:
       return [];
   }
@@ -147,6 +152,7 @@ export const stepActionArrangements = arranged<WorkflowStage, StepActionEvent>({
         case "Failed Skipped":
           return stage.fail("build", "use/test");
         case "Cancelled Waiting":
+        case "Cancelled Skipped":
           return stage.cancelled("build", "use/test");
         case "Succeeded Waiting":
           // The files go while the first step is at work, so the second one cannot begin.

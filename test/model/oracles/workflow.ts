@@ -154,8 +154,8 @@ export const jobOracle: Oracle = {
     NAME_TAKEN: otherWorkspace,
     WORKSPACE_MISSING: ["stays"],
     WORKSPACE_REFUSED: ({ before }) => [stepsOf(before).some(isActive) ? "Stopping" : "Failed"],
-    CANCEL: ({ before }) => [stepsOf(before).some(isActive) ? "Stopping" : "Cancelled"],
-    TIME_OUT: ({ before }) => [stepsOf(before).some(isActive) ? "Stopping" : "Failed"],
+    CANCEL: ["Stopping"],
+    TIME_OUT: ["Stopping"],
     RETRY: ["Queued"],
   },
   writersOf: () => ["controller"],
@@ -166,8 +166,10 @@ export const jobOracle: Oracle = {
     const isRepeat = move.event.type === "RETRY";
     return claims({
       ...common({ terminal: ends }, move),
-      "a job begins to stop only because of a step at work":
-        after.phase !== "Stopping" || before.phase === "Stopping" || steps.some(isActive),
+      "a job begins to stop because of a step at work, or to clean up":
+        after.phase !== "Stopping" || before.phase === "Stopping" || steps.some(isActive) || has(after, "stopTime"),
+      "a job that must end, and may clean up, says since when":
+        has(after, "stopTime") === (after.phase === "Stopping" && (isAsked(after) || after.reason === "Timeout")),
       "a workspace is ordered only as long as no step has ended":
         !effects.includes("createWorkspace") || isRepeat || !stepsOf(before).some(hasEnded),
       "an attempt begins with all steps and in a workspace of its own":

@@ -34,6 +34,8 @@ const stages: readonly StepStatus[][] = [
   [step("test", "Stopping"), step("package", "Waiting")],
   [step("test", "Cancelled", { reason: "Cancelled", message }), step("package", "Waiting")],
   [step("test", "Succeeded"), step("package", "Stopping")],
+  [step("test", "Cancelled", { reason: "Cancelled", message }), step("package", "Running")],
+  [step("test", "Cancelled", { reason: "Cancelled", message }), step("package", "Succeeded")],
 ];
 
 export const jobSamples: Samples<JobEvent> = {
