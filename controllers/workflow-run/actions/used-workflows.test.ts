@@ -145,8 +145,8 @@ test.each(["Stop", "Terminate"])("%s of a run that is suspended ends all that is
   await world.finish("outer", "own", "one", "Cancelled");
   expect(await world.status("outer")).toMatchObject({ phase: "Stopping" });
   await world.finish(inner, "a", "one", "Cancelled");
-  for (const name of [inner, middle]) {
-    expect(await world.status(name)).toMatchObject({ phase: "Failed", reason: "Terminated" });
+  const reason = action === "Stop" ? "Stopped" : "Terminated";
+  for (const name of [inner, middle, "outer"]) {
+    expect(await world.status(name)).toMatchObject({ phase: "Failed", reason, shutdown: action });
   }
-  expect(await world.status("outer")).toMatchObject({ phase: "Failed", shutdown: action });
 });
