@@ -23,11 +23,10 @@ export function observeRun(seen: Seen, status: WorkflowRunStatus, now: number): 
         observeTimeout(seen, status, now) ??
         observeWorkspaces(seen, status, now)
       );
-    case "Stopping":
-      return workflowRunEvent(status, now) ?? observeHaste(seen, status, now);
     default:
       return (
         workflowRunEvent(status, now) ??
+        observeHaste(seen, status, now) ??
         observeTimeout(seen, status, now) ??
         (cleansUp(status) ? observeWorkspaces(seen, status, now) : undefined)
       );
@@ -52,13 +51,14 @@ function observeParent({ parent, run }: Seen, now: number, haste?: "at once"): W
   const message = `WorkflowRun ${parent.metadata.name} does not need it any more: ${job?.message ?? "its job is over"}`;
   const isHurried = haste !== undefined || parent.status?.shutdown === "Terminate";
   if (isHurried || job?.phase !== "Stopping") return { type: "TERMINATE", message, now };
-  return { type: job.reason === "TimedOut" ? "TIME_OUT" : "STOP", message, now };
+  return { type: parent.status?.reason === "TimedOut" ? "TIME_OUT" : "STOP", message, now };
 }
 
-/** A run that is ending already has to end at once when the one that it is a job of has to. */
-function observeHaste(seen: Seen, { shutdown }: WorkflowRunStatus, now: number): WorkflowRunEvent | undefined {
-  const event = shutdown === "Terminate" ? undefined : observeParent(seen, now);
-  return event?.type === "TERMINATE" ? event : undefined;
+/** A run that is ending already cleans up no longer than the one that it is a job of. */
+function observeHaste(seen: Seen, status: WorkflowRunStatus, now: number): WorkflowRunEvent | undefined {
+  if (status.phase !== "Stopping" || status.shutdown === "Terminate") return undefined;
+  const event = observeParent(seen, now);
+  return event?.type === "TERMINATE" || (event?.type === "TIME_OUT" && cleansUp(status)) ? event : undefined;
 }
 
 function observePending({ source }: Seen, now: number): WorkflowRunEvent | undefined {
