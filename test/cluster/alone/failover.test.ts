@@ -1,7 +1,8 @@
 /** Two replicas of scheduler and controller: one works, and when it vanishes the other takes over. */
 import { beforeAll, expect, test } from "vitest";
 import { runs, workflowRuns } from "#api/resources.ts";
-import { leases, pods } from "#kube/builtin.ts";
+import { pods } from "#kube/builtin.ts";
+import { crash, leaderOf } from "../leader.ts";
 import {
   bashRun,
   bashRuntime,
@@ -17,39 +18,6 @@ beforeAll(() => installPlatform());
 
 /** What an outage may last, the time until caches are filled again included. */
 const budgetMs = 20_000;
-
-/** The Pod that holds the Lease now, once there is one. */
-async function leaderOf(component: string): Promise<string> {
-  const ref = { name: `kruntimes-${component}`, namespace: platformNamespace };
-  const { spec } = await until(adminClient(), leases, ref, (lease) => !!lease.spec?.holderIdentity, 30_000);
-  return (spec?.holderIdentity ?? "").split("_")[0] ?? "";
-}
-
-/** Kills every process of the program in its container: tini, their parent, cannot be killed from inside. */
-const killer = `
-  const { readdirSync, readFileSync } = require("fs");
-  for (const pid of readdirSync("/proc").filter((name) => /^[0-9]+$/.test(name) && name !== "1" && Number(name) !== process.pid)) {
-    let command = "";
-    try { command = readFileSync("/proc/" + pid + "/cmdline", "utf8"); } catch {}
-    if (command.includes("kruntimes.mjs")) process.kill(Number(pid), "SIGKILL");
-  }
-`;
-
-/** As a crash: the Lease is not given back, and whoever holds it is known to nobody any more. */
-async function crash(pod: string): Promise<void> {
-  const { code } = await attempt("kubectl", [
-    "exec",
-    "-n",
-    platformNamespace,
-    pod,
-    "--",
-    "/usr/lib/kruntimes/node",
-    "-e",
-    killer,
-  ]);
-  // The container ends with its program, and takes the killer with it.
-  expect([0, 137]).toContain(code);
-}
 
 test("both replicas are ready, and one of them holds the Lease", async () => {
   for (const component of ["scheduler", "controller"]) {
