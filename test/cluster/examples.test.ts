@@ -6,8 +6,9 @@ import { parseAllDocuments } from "yaml";
 import type { Run } from "#api/kinds/run.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import type { KubeObject } from "#api/meta.ts";
-import { workflowRuns } from "#api/resources.ts";
+import { workflowActions, workflowRuns } from "#api/resources.ts";
 import { exampleRepository, startGitServer, withRepository } from "#test/integration/support/git-server.ts";
+import { patientExample, playWishes } from "#test/support/actions-example.ts";
 import { finished, installPlatform } from "./platform.ts";
 import { adminClient, apply, kubectl, nodeAddress, testNamespace, until } from "./support.ts";
 import { ownCluster, volumeFor } from "./volumes.ts";
@@ -49,6 +50,7 @@ const endings: Record<string, Ending> = {
     prints: ["<h1>Hello</h1>", "links is fine", "spelling is fine"],
     status: { site: { jobs: { "check.0": { artifacts: { "links.txt": {} } } } } },
   },
+  actions: { prints: ["deployed to staging", "tidied up"] },
   "data-sharing": {
     prints: ["artifact verified"],
     status: { "ci-data-sharing-demo": { jobs: { build: { artifacts: { "dist.tgz": {} } } } } },
@@ -129,6 +131,20 @@ test.concurrent.each(names)("example %s", { timeout: 180_000 }, async (name) => 
   }
   const text = await printed(namespace.name);
   for (const line of ending.prints) expect(text.split("\n")).toContain(line);
+});
+
+test("the example of actions: every wish is fulfilled, and the run is what was asked for", async () => {
+  const client = adminClient();
+  await using namespace = await testNamespace("wishes");
+  await apply(await patientExample(), namespace.name);
+  const ref = (name: string) => ({ namespace: namespace.name, name });
+  await playWishes({
+    client,
+    namespace: namespace.name,
+    run: (holds) =>
+      until(client, workflowRuns, ref("rollout"), (run) => run.status !== undefined && holds(run.status, run)),
+    action: (name, holds) => until(client, workflowActions, ref(name), holds),
+  });
 });
 
 test("the endings are those of examples that exist", () => {

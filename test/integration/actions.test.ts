@@ -1,8 +1,11 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { JobSpec } from "#api/kinds/job.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import { runs, runtimes, workflowActions, workflowRuns } from "#api/resources.ts";
 import { persistentVolumeClaims } from "#kube/builtin.ts";
+import { patientExample, playWishes } from "#test/support/actions-example.ts";
 import { bashRuntime, claim, namespace, TestCluster, workflowRun } from "./support/cluster.ts";
 import { krtHere } from "./support/krt-in-process.ts";
 
@@ -136,4 +139,18 @@ test("what is not answered in time was accepted, and the message names the actio
   });
   faults.onRequest = undefined;
   await cluster.until(workflowActions, name, ({ status }) => status?.phase === "Succeeded");
+});
+
+test("the example of actions: every wish is fulfilled, and the run is what was asked for", async () => {
+  const file = join(cluster.directory, "actions.yaml");
+  const example = await patientExample();
+  // The Runtime is there.
+  await writeFile(file, example.slice(example.indexOf("---\n")));
+  await cluster.apply(file);
+  await playWishes({
+    client: cluster.client,
+    namespace,
+    run: (holds) => cluster.until(workflowRuns, "rollout", (run) => run.status !== undefined && holds(run.status, run)),
+    action: (name, holds) => cluster.until(workflowActions, name, holds),
+  });
 });

@@ -97,6 +97,12 @@ const examples: Record<string, readonly RegExp[]> = {
     /^✔ release {2}Succeeded .* 6\/6 jobs$/m,
   ],
   "retry-inputs": [/^deploy\.1\/deploy \| deployed to south$/m, /^report\/say \| the regions are north and south$/m],
+  actions: [
+    /^deploy\/approve Suspended WaitsForResume: Where is it to go\?$/m,
+    /^deploy\/deploy \| deployed to staging$/m,
+    /^tidy\/tidy \| tidied up$/m,
+    /^✔ rollout {2}Succeeded .* 3\/3 jobs$/m,
+  ],
   "workspace-volume": [/^use \| fetched once$/m, /^✔ fill {2}Succeeded/m, /^✔ use {2}Succeeded/m],
   "workspace-shared": [/^reader \| written by writer$/m, /^✔ writer {2}Succeeded/m, /^✔ reader {2}Succeeded/m],
   artifacts: [
@@ -133,7 +139,8 @@ test("every example is tested, is in the index, and says at its beginning what i
   const index = await readFile(join(root, "examples/README.md"), "utf8");
   for (const name of names) {
     expect(index).toContain(`](${name}/`);
-    const [first = ""] = (await readdir(join(root, "examples", name))).sort();
+    const files = (await readdir(join(root, "examples", name))).filter((file) => file.endsWith(".yaml"));
+    const [first = ""] = files.sort();
     const text = await readFile(join(root, "examples", name, first), "utf8");
     expect(text).toMatch(/^# \S/);
     // The workflow of the specification stands as it is there; its Runtime has the words.
