@@ -4,8 +4,9 @@ import { parseAllDocuments } from "yaml";
 import type { KubeObject, ObjectMeta } from "#api/meta.ts";
 import { workflowActions, workflowRuns, workflows } from "#api/resources.ts";
 import { isForbidden } from "#kube/transport.ts";
+import { objectsOfGuide } from "#test/support/guide-objects.ts";
 import { bashRuntime, clientAs, installPlatform, platformValues, readyRuntime } from "./platform.ts";
-import { adminClient, apply, helm, kubectl, testNamespace, until } from "./support.ts";
+import { adminClient, apply, attempt, helm, kubectl, testNamespace, until } from "./support.ts";
 
 beforeAll(() => installPlatform());
 
@@ -101,41 +102,16 @@ test("who may only create actions can stop a run, and cannot change it; a policy
   const policy = `deny-terminate-${namespace.name}`;
   const selector = { matchLabels: { "kubernetes.io/metadata.name": namespace.name } };
   const rules = [{ apiGroups: ["kruntimes.io"], resources: ["workflowactions"], verbs: ["create"] }];
+  const role = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "Role" };
+  const [rule, binding] = (await objectsOfGuide("actions.md")).filter(({ kind }) => kind?.startsWith("Validating"));
   const objects = [
+    { ...role, metadata: { name: "operator", namespace: namespace.name }, rules },
+    { ...rule, metadata: { name: policy } },
+    // For this namespace alone.
     {
-      apiVersion: "rbac.authorization.k8s.io/v1",
-      kind: "Role",
-      metadata: { name: "operator", namespace: namespace.name },
-      rules,
-    },
-    {
-      apiVersion: "admissionregistration.k8s.io/v1",
-      kind: "ValidatingAdmissionPolicy",
+      ...binding,
       metadata: { name: policy },
-      spec: {
-        matchConstraints: {
-          resourceRules: [
-            {
-              apiGroups: ["kruntimes.io"],
-              apiVersions: ["v1alpha1"],
-              operations: ["CREATE"],
-              resources: ["workflowactions"],
-            },
-          ],
-        },
-        validations: [
-          {
-            expression: "object.spec.action != 'Terminate' || !('developers' in request.userInfo.groups)",
-            message: "developers may not terminate workflows",
-          },
-        ],
-      },
-    },
-    {
-      apiVersion: "admissionregistration.k8s.io/v1",
-      kind: "ValidatingAdmissionPolicyBinding",
-      metadata: { name: policy },
-      spec: { policyName: policy, validationActions: ["Deny"], matchResources: { namespaceSelector: selector } },
+      spec: { ...binding?.spec, policyName: policy, matchResources: { namespaceSelector: selector } },
     },
   ];
   await apply(objects as unknown as KubeObject[]);
@@ -173,6 +149,46 @@ test("who may only create actions can stop a run, and cannot change it; a policy
   } finally {
     await kubectl(["delete", "validatingadmissionpolicy,validatingadmissionpolicybinding", policy]);
   }
+});
+
+test("the manifests of the guide are accepted, and its Roles are enough to act and to hear what came of it", async () => {
+  const admin = adminClient();
+  await using namespace = await testNamespace("guide");
+  const objects = await objectsOfGuide("actions.md");
+  expect(objects.map(({ kind = "a part" }) => kind).sort()).toEqual([
+    "Role",
+    "Role",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+    "WorkflowAction",
+    "a part",
+  ]);
+  for (const object of objects) {
+    const whole =
+      object.kind === undefined
+        ? { apiVersion: "kruntimes.io/v1alpha1", kind: "WorkflowAction", ...object, metadata: { generateName: "x-" } }
+        : object;
+    const args = ["create", "-n", namespace.name, "--dry-run=server", "-f", "-"];
+    await kubectl(args, { input: JSON.stringify(whole) });
+  }
+  await apply(
+    objects.filter(({ kind }) => kind === "Role"),
+    namespace.name,
+  );
+  const bind = (role: string) => ["create", "rolebinding", role, "-n", namespace.name, `--role=${role}`, "--user=op"];
+  await kubectl(bind("workflow-operator"));
+  await admin
+    .of(workflowRuns)
+    .create({ metadata: { name: "ci", namespace: namespace.name }, spec: { jobs: sleeping, suspend: true } });
+  const can = async (verb: string, resource: string) =>
+    (await attempt("kubectl", ["auth", "can-i", verb, resource, "-n", namespace.name, "--as=op"])).stdout.trim();
+  const action = { apiVersion: "kruntimes.io/v1alpha1", kind: "WorkflowAction", ...asks("ci", "Stop") };
+  const as = ["-n", namespace.name, "--as=op"];
+  const made = await kubectl(["create", ...as, "-o", "name", "-f", "-"], { input: JSON.stringify(action) });
+  await kubectl(["wait", ...as, "--for=condition=Succeeded", "--timeout=20s", made.trim()]);
+  expect([await can("patch", "workflowruns"), await can("resume", "workflowruns")]).toEqual(["no", "no"]);
+  await kubectl(bind("workflow-pauser"));
+  expect([await can("resume", "workflowruns/ci"), await can("stop", "workflowruns/ci")]).toEqual(["yes", "no"]);
 });
 
 test("the policy of the chart asks for the verb of the action on the WorkflowRun", async () => {
