@@ -162,10 +162,24 @@ test("a deadline of the caller counts before ours, and is reported as the caller
   expect(left).toMatchObject({ code: "DeadlineExceeded", message: expect.stringContaining("your own deadline") });
 });
 
-test("an action that is deleted while somebody waits is not found, by name", async () => {
-  plane.clock.after(1000, () => {
-    void only().then(({ metadata }) => plane.client.of(workflowActions).delete(metadata));
-  });
+/** Deletes the action. */
+const remove = () => void only().then(({ metadata }) => plane.client.of(workflowActions).delete(metadata));
+
+test.each([
+  ["while it is watched", () => plane.clock.after(1000, remove)],
+  [
+    "before it is first looked at",
+    () => {
+      plane.api.faults.onRequest = ({ verb, resource }) => {
+        if (verb !== "get" || !resource.startsWith("workflowactions.")) return undefined;
+        plane.api.faults.onRequest = undefined;
+        remove();
+        return { kind: "delay", ms: 50 };
+      };
+    },
+  ],
+])("an action that is deleted %s is not found, by name", async (_, deletes) => {
+  deletes();
   const gone = await perform();
   expect(gone).toMatchObject({ code: "NotFound", action: expect.stringMatching(/^ci-resume-/) });
   expect((gone as ActionError).message).toContain(`WorkflowAction ${(gone as ActionError).action} was deleted`);

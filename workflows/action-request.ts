@@ -163,7 +163,7 @@ async function answered(
     const message = `WorkflowAction ${name} was accepted and not answered within ${timeoutMs / 1000} s; it may still be`;
     throw new ActionError("DeadlineExceeded", message, { action: name });
   } catch (error) {
-    if (error instanceof DeletedError) {
+    if (error instanceof DeletedError || isNotFound(error)) {
       throw new ActionError("NotFound", `WorkflowAction ${name} was deleted before it was answered`, {
         action: name,
         cause: error,

@@ -99,8 +99,10 @@ test("cancelling at any moment of an attempt ends it once, without anything left
       void world.client.of(runs).patch({ name: "a", namespace }, patch);
     };
     await world.assign("a");
-    const { phase } = await world.untilOver("a");
+    const { phase, artifactRefs } = await world.untilOver("a");
     expect(["Cancelled", "Succeeded"]).toContain(phase);
+    // Nobody can take half an artifact for a whole one.
+    expect(artifactRefs?.length ?? 0).toBe(phase === "Succeeded" ? 1 : 0);
     expect(world.executor.running).toEqual([]);
     expect([...world.executor.starts.values()].every((count) => count === 1)).toBe(true);
     world.crash();
