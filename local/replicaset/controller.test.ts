@@ -217,6 +217,23 @@ test("a lost answer to a creation makes one Pod too many at most, and it goes ag
   await cluster.controller.stop();
 });
 
+test("a Pod that the caches never knew of is replaced, too", async () => {
+  const cluster = await start();
+  let creations = 0;
+  cluster.server.faults.onRequest = ({ verb, resource }) =>
+    verb === "create" && resource === "pods" && creations++ === 0 ? { kind: "timeoutAfterCommit" } : undefined;
+  cluster.server.faults.onWatchEvent = ({ resource }) => (resource === "pods" ? { drop: true } : undefined);
+  await cluster.setApi.create(replicaSet(1));
+  await cluster.settled();
+  await cluster.clock.elapse(10_000);
+  const [unknown] = await cluster.pods();
+  if (unknown === undefined) throw new Error("a Pod expected");
+  await cluster.podApi.delete(unknown.metadata);
+  await cluster.clock.elapse(10_000);
+  expect(await cluster.pods()).toMatchObject([{ metadata: { ownerReferences: [{ name: "rs" }] } }]);
+  await cluster.controller.stop();
+});
+
 test("slow watches do not make Pods twice", async () => {
   const cluster = await start();
   cluster.server.faults.onWatchEvent = () => ({ delayMs: 500 });

@@ -1,4 +1,5 @@
 import { keyOf } from "#api/meta.ts";
+import { lookAgainMs } from "#controllers/behind.ts";
 import { type Pod, pods, type ReplicaSet, replicaSets } from "#kube/builtin.ts";
 import { createController } from "#kube/controller.ts";
 import { createInformer } from "#kube/informer.ts";
@@ -83,6 +84,8 @@ export function createReplicaSetController(deps: ReplicaSetControllerDeps): Repl
     const { status, nextAvailableMs } = planned;
     const isSettled = planned.create === 0 && planned.remove.length === 0;
     const { create, remove } = isSettled ? planned : await confirmed(set, planned);
+    // What the caches do not know can go without an event that would tell of it.
+    const isBehind = create < planned.create || remove.length < planned.remove.length;
 
     const failure =
       (await attempt("FailedCreate", () => createPods(set, create))) ??
@@ -90,6 +93,7 @@ export function createReplicaSetController(deps: ReplicaSetControllerDeps): Repl
     const time = `${new Date(clock.now()).toISOString().slice(0, 19)}Z`;
     await writeStatus(set, withFailure(status, failure, time));
     if (failure !== undefined) return retry(failure.error);
+    if (isBehind) return after(lookAgainMs, "the caches are behind");
     return nextAvailableMs === undefined ? done : after(nextAvailableMs, "minReadySeconds");
   }
 
