@@ -17,7 +17,7 @@ function requests(): Record<string, number> {
   return Object.fromEntries(made);
 }
 
-test.each([0, 200])(
+test.each([0, 50])(
   "an action on a run beside %i others: its effect, who did it, its answer, and the record is gone",
   async (others) => {
     await world.run("ci", { a: job(["one"]) });
