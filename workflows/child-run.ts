@@ -53,7 +53,7 @@ export function childRun(input: ChildRunInput): ChildRunResult {
   if (language === undefined) {
     return { ok: false, reason: "RuntimeNotFound", message: `there is no Runtime "${runtime}"` };
   }
-  const compiled = compileScript(text, language, `${step.path}.run`, Object.keys(env));
+  const compiled = compileScript(text, language, `${step.path}.run`, { taken: Object.keys(env), shell });
   if (!compiled.ok) return { ok: false, reason: "ExpressionFailed", message: formatErrors(compiled.errors) };
   const environment = scriptVariables(compiled.script, values, env);
   if (!environment.ok) {

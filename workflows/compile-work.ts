@@ -93,7 +93,7 @@ function compileRun(
   errors.push(...faults);
   const language = known ?? languageOf(text, runtime);
   if (faults.length === 0 && language !== undefined) {
-    const script = compileScript(template, language, path);
+    const script = compileScript(template, language, path, { shell: known });
     if (!script.ok) errors.push(...script.errors);
   }
   return { work: { kind: "run", run: template, ...shellPart }, errors };

@@ -2,6 +2,7 @@ import { tooLong } from "#api/validation/rule.ts";
 import type { Expression, Template } from "../expressions/compile.ts";
 import { located } from "../expressions/position.ts";
 import type { FieldError } from "../field-error.ts";
+import type { Shell } from "../plan.ts";
 import type { Language } from "./language.ts";
 import { placeInNode } from "./node.ts";
 import { LostTrack, type Placement, type Placer } from "./placement.ts";
@@ -21,6 +22,13 @@ export interface Script {
   readonly text: string;
 }
 
+export interface ScriptOptions {
+  /** Names of variables that the step sets itself. */
+  readonly taken?: Iterable<string>;
+  /** `shell` of the step, where it is written. */
+  readonly shell?: Shell | undefined;
+}
+
 export type ScriptResult =
   | { readonly ok: true; readonly script: Script }
   | { readonly ok: false; readonly errors: readonly FieldError[] };
@@ -36,16 +44,16 @@ const placers: Readonly<Record<Exclude<Language, "other">, Placer>> = {
 };
 
 /**
- * The script of a step. Scripts for bash and sh end at the first command that fails, as on GitHub (`bash -e`).
+ * The script of a step. Scripts for bash and sh end at the first command that fails, as on GitHub (`bash -e`); where the step asks for
+ * bash by name, a pipe fails with any of its commands (`bash -eo pipefail`).
  *
  * @param path of the field, e.g. `spec.jobs.build.steps[0].run`
- * @param taken names of variables that the step sets itself
  */
 export function compileScript(
   template: Template,
   language: Language,
   path: string,
-  taken: Iterable<string> = [],
+  { taken = [], shell }: ScriptOptions = {},
 ): ScriptResult {
   const { text, expressions } = template;
   const replaced =
@@ -53,7 +61,8 @@ export function compileScript(
       ? { ok: true as const, source: text, variables: [] }
       : replace(template, language, path, taken);
   if (!replaced.ok) return replaced;
-  const source = language === "bash" || language === "sh" ? stopAtFailure(replaced.source) : replaced.source;
+  const options = shell === "bash" ? "-eo pipefail" : "-e";
+  const source = language === "bash" || language === "sh" ? stopAtFailure(replaced.source, options) : replaced.source;
   if (source.length > maxSource) {
     const message = `the script has ${source.length} characters with its variables, more than ${maxSource}`;
     const advice = "Move a part of it into a file, for example into a Git repository that the step checks out.";
@@ -119,8 +128,8 @@ function namePrefix(text: string, taken: Iterable<string>): string {
 }
 
 /** On the line that is there already, so that line numbers in messages of the shell stay those of the user's text. */
-function stopAtFailure(source: string): string {
+function stopAtFailure(source: string, options: string): string {
   const lineEnd = source.indexOf("\n");
-  if (!source.startsWith("#!")) return `set -e; ${source}`;
-  return lineEnd < 0 ? source : `${source.slice(0, lineEnd + 1)}set -e; ${source.slice(lineEnd + 1)}`;
+  if (!source.startsWith("#!")) return `set ${options}; ${source}`;
+  return lineEnd < 0 ? source : `${source.slice(0, lineEnd + 1)}set ${options}; ${source.slice(lineEnd + 1)}`;
 }
