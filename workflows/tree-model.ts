@@ -9,6 +9,7 @@ import type {
   WorkflowRunPhase,
 } from "#api/kinds/workflow-run.ts";
 import { parseTime } from "#api/time.ts";
+import { noneUsed, type UsedRuns, usedBy } from "./used-runs.ts";
 
 /** One line as people see it: a WorkflowRun, a job, a step or a Run of its own, with what belongs to it. */
 export interface TreeNode {
@@ -30,16 +31,10 @@ export interface TreeNode {
  *
  * @param now milliseconds since the epoch
  * @param order of the jobs, as a plan has it; without it jobs stand in the order in which they started
+ * @param used the runs that its jobs, and theirs, are: unfolded where they are known
  */
-export function treeOf(run: WorkflowRun, now: number, order?: readonly string[]): TreeNode {
+export function treeOf(run: WorkflowRun, now: number, order?: readonly string[], used: UsedRuns = noneUsed): TreeNode {
   const { status } = run;
-  const jobs = Object.entries(status?.jobs ?? {});
-  const place = ([id, job]: readonly [string, JobStatus]) => {
-    const index = order?.indexOf(id) ?? -1;
-    return index >= 0 ? index : (parseTime(job.startTime) ?? Number.POSITIVE_INFINITY);
-  };
-  // Jobs that have not started keep the order of the map: Infinity minus Infinity is no number.
-  jobs.sort((a, b) => place(a) - place(b) || 0);
   return {
     name: run.metadata.name,
     phase: status?.phase ?? "Pending",
@@ -48,8 +43,26 @@ export function treeOf(run: WorkflowRun, now: number, order?: readonly string[])
     message: whyOf(status ?? {}, status?.phase ?? "Pending"),
     outputs: sorted(status?.outputs),
     artifacts: [],
-    children: jobs.map(([id, job]) => jobNode(id, job, now)),
+    children: jobNodes(run, { now, used, level: 1 }, order),
   };
+}
+
+interface Branch {
+  readonly now: number;
+  readonly used: UsedRuns;
+  /** Runs from the top to this one. */
+  readonly level: number;
+}
+
+function jobNodes({ status }: WorkflowRun, branch: Branch, order?: readonly string[]): TreeNode[] {
+  const jobs = Object.entries(status?.jobs ?? {});
+  const place = ([id, job]: readonly [string, JobStatus]) => {
+    const index = order?.indexOf(id) ?? -1;
+    return index >= 0 ? index : (parseTime(job.startTime) ?? Number.POSITIVE_INFINITY);
+  };
+  // Jobs that have not started keep the order of the map: Infinity minus Infinity is no number.
+  jobs.sort((a, b) => place(a) - place(b) || 0);
+  return jobs.map(([id, job]) => jobNode(id, job, branch));
 }
 
 /** A Run that belongs to no workflow, as a tree of one node. */
@@ -68,16 +81,22 @@ export function runNode(run: Run, now: number): TreeNode {
   };
 }
 
-function jobNode(id: string, job: JobStatus, now: number): TreeNode {
+function jobNode(id: string, job: JobStatus, branch: Branch): TreeNode {
+  const { now, used, level } = branch;
+  const child = usedBy(job, used, level);
   return {
     name: id,
     phase: job.phase,
     durationMs: durationOf(job, now),
-    remarks: attemptOf(job),
+    // By this name a run that is a job can be resumed, stopped and looked at.
+    remarks: [...attemptOf(job), ...(job.workflowRunName === undefined ? [] : [`as ${job.workflowRunName}`])],
     message: whyOf(job, job.phase),
     outputs: sorted(job.outputs),
     artifacts: sorted(job.artifacts).map(([, ref]) => ref),
-    children: (job.steps ?? []).map((step) => stepNode(step, now)),
+    children: [
+      ...(job.steps ?? []).map((step) => stepNode(step, now)),
+      ...(child === undefined ? [] : jobNodes(child, { ...branch, level: level + 1 })),
+    ],
   };
 }
 
@@ -91,7 +110,7 @@ function stepNode(step: StepStatus, now: number): TreeNode {
     message: whyOf(step, step.phase),
     outputs: sorted(step.outputs),
     artifacts: [],
-    children: [],
+    children: (step.steps ?? []).map((inner) => stepNode(inner, now)),
   };
 }
 

@@ -158,6 +158,46 @@ test("values cannot steer the terminal", () => {
   ]);
 });
 
+test("a job that uses a Workflow has the jobs of that below it, and a step the steps of its Action", () => {
+  const used = new Map<string, WorkflowRun>([
+    [
+      "demo-call-1",
+      {
+        metadata: { name: "demo-call-1" },
+        spec: {},
+        status: {
+          phase: "Running",
+          jobs: {
+            inner: {
+              phase: "Running",
+              steps: [{ name: "lint", phase: "Running", steps: [{ name: "check", phase: "Running" }] }],
+            },
+            // A name that somebody made go round in a circle.
+            again: { phase: "Running", workflowRunName: "demo-call-1" },
+          },
+        },
+      },
+    ],
+  ]);
+  const call: WorkflowRunStatus = {
+    phase: "Running",
+    jobs: {
+      call: { phase: "Running", workflowRunName: "demo-call-1" },
+      other: { phase: "Running", workflowRunName: "demo-other-2" },
+    },
+  };
+  const lines = render(call, { used });
+  expect(lines.slice(0, 5)).toEqual([
+    "● demo  Running",
+    "├─ ● call  Running  as demo-call-1",
+    "│  ├─ ● inner  Running",
+    "│  │  └─ ● lint  Running",
+    "│  │     └─ ● check  Running",
+  ]);
+  expect(lines.at(-1)).toBe("└─ ● other  Running  as demo-other-2");
+  expect(lines.filter((text) => text.includes("inner"))).toHaveLength(3);
+});
+
 test("a Run of its own is drawn like a step, with its artifacts", () => {
   const lines = renderRun(
     {

@@ -4,6 +4,7 @@ import type { Run } from "#api/kinds/run.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import { cut, type Paint, paint, printable, size } from "./text.ts";
 import { runNode, type TreeNode, treeOf } from "./tree-model.ts";
+import type { UsedRuns } from "./used-runs.ts";
 
 export interface TreeOptions {
   /** Milliseconds since the epoch: how long what still runs has been running. */
@@ -14,6 +15,8 @@ export interface TreeOptions {
   readonly width?: number;
   /** Order of the jobs; default the order in which they started. */
   readonly order?: readonly string[];
+  /** The runs that jobs are, by name: unfolded where they are known. */
+  readonly used?: UsedRuns | undefined;
 }
 
 const signs: Readonly<Record<TreeNode["phase"], readonly [sign: string, color: Paint]>> = {
@@ -35,11 +38,11 @@ const signs: Readonly<Record<TreeNode["phase"], readonly [sign: string, color: P
 
 /** The WorkflowRun as a tree of jobs and steps: phases, durations, reasons, outputs and artifacts, one line each. */
 export function renderTree(run: WorkflowRun, options: TreeOptions): string[] {
-  return renderNode(treeOf(run, options.now, options.order), "", "", options);
+  return renderNode(treeOf(run, options.now, options.order, options.used), "", "", options);
 }
 
 /** A Run that belongs to no workflow, in the same form. */
-export function renderRun(run: Run, options: Omit<TreeOptions, "order">): string[] {
+export function renderRun(run: Run, options: Omit<TreeOptions, "order" | "used">): string[] {
   return renderNode(runNode(run, options.now), "", "", options);
 }
 

@@ -6,6 +6,7 @@ import { hasEnded } from "#api/workflow-phases.ts";
 import { fromStart, type LogItem } from "#extension-api/client/logs.ts";
 import { DeletedError, watchObject } from "#kube/watch-object.ts";
 import { renderTree } from "#workflows/tree.ts";
+import { noneUsed, stepRuns, type UsedRuns } from "#workflows/used-runs.ts";
 import { CliError } from "../errors.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { Display } from "../progress/display.ts";
@@ -17,6 +18,7 @@ import { clusterError } from "./errors.ts";
 import { type Ending, onInterrupt } from "./interrupt.ts";
 import { readLog } from "./run-logs.ts";
 import type { Session } from "./session.ts";
+import { readUsedRuns, UsedRunsWatch } from "./used-runs.ts";
 
 /**
  * Shows how a WorkflowRun goes on until it has ended: as a tree that is drawn in place on a terminal, as lines elsewhere.
@@ -37,25 +39,42 @@ export async function followWorkflowRun(
   const order = await orderOf(run, session);
   const display = out.isTerminal ? new LiveDisplay(out, clock, () => order) : new PlainDisplay(out, clock);
   const logs = new StepLogs(display, session);
-  const onChange = (next: WorkflowRun) => {
-    if (output) logs.follow(next);
-    display.update({ workflowRuns: [next], runs: [], waits: [] });
+  let latest = run;
+  const used = new UsedRunsWatch(session, () => show(latest));
+  const show = (next: WorkflowRun) => {
+    latest = next;
+    used.see(next);
+    if (output) logs.follow(next, used.runs());
+    display.update({ workflowRuns: [next], used: used.runs(), runs: [], waits: [] });
   };
   const leaving = new AbortController();
   const forget = mayStop
     ? onInterrupt(stopping(name, display, session), session, leaving)
     : leaveAt(env.interrupted, leaving);
   let ended: WorkflowRun | undefined;
+  let usedAtEnd = noneUsed;
   try {
     const until = ({ status }: WorkflowRun) => hasEnded(status?.phase);
     const deps = { client, clock, random };
-    ended = await watchObject(workflowRuns, { name, namespace }, { until, onChange, signal: leaving.signal }, deps);
-    if (ended !== undefined) await logs.ended();
+    ended = await watchObject(
+      workflowRuns,
+      { name, namespace },
+      { until, onChange: show, signal: leaving.signal },
+      deps,
+    );
+    if (ended !== undefined) {
+      // The watches of those below may be behind.
+      usedAtEnd = await readUsedRuns(ended, session);
+      display.update({ workflowRuns: [ended], used: usedAtEnd, runs: [], waits: [] });
+      if (output) logs.follow(ended, usedAtEnd);
+      await logs.ended();
+    }
   } catch (error) {
     if (!(error instanceof DeletedError)) throw error;
     throw new CliError(error.message, { exitCode: exitCodes.failed, advice: "What is deleted never ends." });
   } finally {
     forget();
+    used.stop();
     logs.stop();
     display.end();
   }
@@ -63,7 +82,7 @@ export async function followWorkflowRun(
     env.err.write(`WorkflowRun ${name} goes on; \`${env.invokedAs} workflow watch ${name}\` shows it again\n`);
     return exitCodes.interrupted;
   }
-  const lines = renderTree(ended, { now: clock.now(), color: out.color, ...(order && { order }) });
+  const lines = renderTree(ended, { now: clock.now(), color: out.color, used: usedAtEnd, ...(order && { order }) });
   out.write(`${out.isTerminal ? "" : "\n"}${lines.map((line) => `${line}\n`).join("")}`);
   if (ended.status?.phase === "Succeeded") return exitCodes.succeeded;
   return env.interrupted.aborted ? exitCodes.interrupted : exitCodes.failed;
@@ -117,12 +136,10 @@ class StepLogs {
   }
 
   /** Opens the logs of the steps that have begun since the last call. */
-  follow({ metadata, status }: WorkflowRun): void {
-    for (const [job, { steps = [] }] of Object.entries(status?.jobs ?? {})) {
-      for (const { name, runName, phase } of steps) {
-        if (runName === undefined || phase === "Waiting" || this.#streams.has(runName)) continue;
-        this.#streams.set(runName, this.#show(runName, stepLabel(metadata.name, job, name, false)));
-      }
+  follow(run: WorkflowRun, used: UsedRuns): void {
+    for (const { runName, path } of stepRuns(run, used)) {
+      if (this.#streams.has(runName)) continue;
+      this.#streams.set(runName, this.#show(runName, stepLabel(run.metadata.name, path, false)));
     }
   }
 

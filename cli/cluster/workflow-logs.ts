@@ -4,6 +4,7 @@ import { hasEnded } from "#api/workflow-phases.ts";
 import type { LogItem, RunLogOptions } from "#extension-api/client/logs.ts";
 import { DeletedError, watchObject } from "#kube/watch-object.ts";
 import { type Paint, paint } from "#workflows/text.ts";
+import { stepRuns, type UsedRuns } from "#workflows/used-runs.ts";
 import { CliError } from "../errors.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import { stepLabel } from "../progress/label.ts";
@@ -13,6 +14,7 @@ import { orderOf } from "./follow-workflow.ts";
 import { readLog } from "./run-logs.ts";
 import type { Session } from "./session.ts";
 import { tell } from "./several.ts";
+import { readUsedRuns, UsedRunsWatch } from "./used-runs.ts";
 
 /** One step that has begun. */
 interface Step {
@@ -39,36 +41,45 @@ export async function showWorkflowLogs(
   const printer = new Printer(options, timestamps, session);
   if (!options.follow) {
     const run = await client.of(workflowRuns).get({ name, namespace });
-    const order = (await orderOf(run, session)) ?? Object.keys(run.status?.jobs ?? {});
-    for (const step of stepsOf(run, order)) await printer.show(step);
+    const [order, used] = [await orderOf(run, session), await readUsedRuns(run, session)];
+    for (const step of stepsOf(run, used, order)) await printer.show(step);
     return printer.code;
   }
   const streams = new Map<string, Promise<void>>();
-  const begin = (run: WorkflowRun) => {
-    for (const step of stepsOf(run, Object.keys(run.status?.jobs ?? {}))) {
+  const begin = (run: WorkflowRun, known: UsedRuns) => {
+    for (const step of stepsOf(run, known)) {
       if (!streams.has(step.run)) streams.set(step.run, printer.show(step));
     }
+  };
+  let latest: WorkflowRun | undefined;
+  const used = new UsedRunsWatch(session, () => latest && begin(latest, used.runs()));
+  const onChange = (run: WorkflowRun) => {
+    latest = run;
+    used.see(run);
+    begin(run, used.runs());
   };
   const until = ({ status }: WorkflowRun) => hasEnded(status?.phase);
   const deps = { client, clock: env.clock, random: env.random };
   try {
-    await watchObject(workflowRuns, { name, namespace }, { until, onChange: begin, signal: env.interrupted }, deps);
+    const options = { until, onChange, signal: env.interrupted };
+    const ended = await watchObject(workflowRuns, { name, namespace }, options, deps);
+    // The watches of those below may be behind.
+    if (ended !== undefined) begin(ended, await readUsedRuns(ended, session));
     await Promise.all(streams.values());
   } catch (error) {
     if (!(error instanceof DeletedError)) throw error;
     throw new CliError(error.message, { exitCode: exitCodes.failed, advice: "What is deleted has no log." });
+  } finally {
+    used.stop();
   }
   return printer.code;
 }
 
-function stepsOf({ metadata, status }: WorkflowRun, order: readonly string[]): Step[] {
-  return order.flatMap((job) =>
-    (status?.jobs?.[job]?.steps ?? []).flatMap(({ name, runName, phase }) =>
-      runName === undefined || phase === "Waiting"
-        ? []
-        : [{ run: runName, label: stepLabel(metadata.name, job, name, false) }],
-    ),
-  );
+function stepsOf(run: WorkflowRun, used: UsedRuns, order?: readonly string[]): Step[] {
+  return [...stepRuns(run, used, order)].map(({ runName, path }) => ({
+    run: runName,
+    label: stepLabel(run.metadata.name, path, false),
+  }));
 }
 
 /** Writes lines of several logs without mixing them up within a line. */

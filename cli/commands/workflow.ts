@@ -6,6 +6,7 @@ import { followWorkflowRun, orderOf } from "../cluster/follow-workflow.ts";
 import { type ClusterFlags, withClusterOptions } from "../cluster/options.ts";
 import { inCluster } from "../cluster/session.ts";
 import { forEachName } from "../cluster/several.ts";
+import { readUsedRuns } from "../cluster/used-runs.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { formatHelp, parseFormat } from "../output/format.ts";
 import { type AddCommand, withExamples } from "./command.ts";
@@ -100,7 +101,9 @@ const addWorkflowGet: AddCommand = (parent, env, end) => {
           return forEachName(names, session, async (name) => {
             const run = await session.client.of(workflowRuns).get({ name, namespace: session.namespace });
             const order = await orderOf(run, session);
-            const lines = renderTree(run, { now: env.clock.now(), color: env.out.color, ...(order && { order }) });
+            const used = await readUsedRuns(run, session);
+            const options = { now: env.clock.now(), color: env.out.color, used, ...(order && { order }) };
+            const lines = renderTree(run, options);
             env.out.write(lines.map((line) => `${line}\n`).join(""));
             return undefined;
           });

@@ -101,6 +101,23 @@ const cases: Record<string, { before?: View; after: View; want: string[] }> = {
     after: run({ phase: "Timeout", attempt: 2, reason: "Timeout", message: "too long", ...ended }),
     want: ["hello Timeout (attempt 2) 200ms Timeout: too long"],
   },
+  "what happens in a run that is a job, and in an Action, stands behind the jobs that lead there": {
+    after: {
+      ...one({ call: { phase: "Failed", workflowRunName: "ci-1-call", reason: "JobFailed", message: "m" } }),
+      used: new Map([
+        [
+          "ci-1-call",
+          aWorkflowRun("ci-1-call", {
+            build: {
+              phase: "Running",
+              steps: [{ name: "use", phase: "Running", steps: [{ name: "check", phase: "Running" }] }],
+            },
+          }),
+        ],
+      ]),
+    },
+    want: ["call/build/use/check Running", "call/build/use Running", "call Failed JobFailed: m"],
+  },
   "messages cannot steer the terminal": {
     after: run({ phase: "Failed", reason: "ExitNonZero", message: "\u001b[2Jx" }),
     want: ["hello Failed ExitNonZero: \\u001b[2Jx"],

@@ -5,6 +5,7 @@ import { isTerminal } from "#api/runs.ts";
 import { parseTime } from "#api/time.ts";
 import { hasEnded } from "#api/workflow-phases.ts";
 import { printable } from "#workflows/text.ts";
+import { noneUsed, type UsedRuns, usedBy } from "#workflows/used-runs.ts";
 import { stepLabel } from "./label.ts";
 import { isMany, type View, type Wait } from "./view.ts";
 
@@ -37,20 +38,36 @@ export function waitLine({ label, reason, text }: Wait): string {
 function factsOf(view: View): Map<string, Fact> {
   const many = isMany(view);
   return new Map([
-    ...view.workflowRuns.flatMap((run) => [...workflowFacts(run, many)]),
+    ...view.workflowRuns.flatMap((run) => {
+      const label = (path: readonly string[]) => stepLabel(run.metadata.name, path, many);
+      return [...workflowFacts(run, view.used ?? noneUsed, [], label)];
+    }),
     ...view.runs.flatMap((run) => [...runFacts(run)]),
   ]);
 }
 
-function* workflowFacts(run: WorkflowRun, many: boolean): Iterable<[string, Fact]> {
-  const { name, uid } = run.metadata;
+type Label = (path: readonly string[]) => string;
+
+function* workflowFacts(
+  run: WorkflowRun,
+  used: UsedRuns,
+  around: readonly string[],
+  label: Label,
+): Iterable<[string, Fact]> {
   for (const [id, job] of Object.entries(run.status?.jobs ?? {})) {
+    const path = [...around, id];
+    const key = `${run.metadata.uid}/${id}`;
     for (const step of job.steps ?? []) {
-      if (step.phase === "Waiting") continue;
-      yield fact(`${uid}/${id}/${step.name}`, stepLabel(name, id, step.name, many), step);
+      for (const inner of step.steps ?? []) {
+        if (inner.phase === "Waiting") continue;
+        yield fact(`${key}/${step.name}/${inner.name}`, label([...path, step.name, inner.name]), inner);
+      }
+      if (step.phase !== "Waiting") yield fact(`${key}/${step.name}`, label([...path, step.name]), step);
     }
+    const child = usedBy(job, used, path.length);
+    if (child !== undefined) yield* workflowFacts(child, used, path, label);
     // While a job runs, its steps say more than it does.
-    if (hasEnded(job.phase)) yield fact(`${uid}/${id}`, stepLabel(name, id, undefined, many), job);
+    if (hasEnded(job.phase)) yield fact(key, label(path), job);
   }
 }
 

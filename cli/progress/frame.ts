@@ -22,10 +22,11 @@ export type OrderOf = (workflowRun: string) => readonly string[] | undefined;
 export function frame(view: View, { now, color, columns, rows, orderOf }: FrameOptions): string[] {
   // The last column is left free: some terminals wrap when it is written.
   const width = Math.max(1, columns - 1);
+  const used = view.used && new Map([...view.used].map(([name, run]) => [name, withoutWaits(run)]));
   const lines = [
     ...view.workflowRuns.flatMap((run) => {
       const order = orderOf(run.metadata.name);
-      return renderTree(withoutWaits(run), { now, color, width, ...(order === undefined ? {} : { order }) });
+      return renderTree(withoutWaits(run), { now, color, width, used, ...(order === undefined ? {} : { order }) });
     }),
     ...view.runs.flatMap((run) => renderRun(run, { now, color, width })),
     ...view.waits.map((wait) => painted(cut(waitLine(wait), width), color)),
@@ -43,7 +44,10 @@ export function frame(view: View, { now, color, columns, rows, orderOf }: FrameO
  */
 function withoutWaits(run: WorkflowRun): WorkflowRun {
   const jobs = Object.entries(run.status?.jobs ?? {}).map(([id, job]) => {
-    const steps = job.steps?.map(quiet);
+    const steps = job.steps?.map((step) => ({
+      ...quiet(step),
+      ...(step.steps === undefined ? {} : { steps: step.steps.map(quiet) }),
+    }));
     return [id, { ...quiet(job), ...(steps === undefined ? {} : { steps }) }] as const;
   });
   return run.status === undefined ? run : { ...run, status: { ...run.status, jobs: Object.fromEntries(jobs) } };

@@ -2,11 +2,14 @@ import type { Run } from "#api/kinds/run.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import { isTerminal } from "#api/runs.ts";
 import { hasEnded } from "#api/workflow-phases.ts";
+import type { UsedRuns } from "#workflows/used-runs.ts";
 
 /** What is awaited, as it is now. */
 export interface View {
   /** In the order in which they were asked for. */
   readonly workflowRuns: readonly WorkflowRun[];
+  /** Those that their jobs, and the jobs of these, are; by name. */
+  readonly used?: UsedRuns;
   /** Runs that belong to no workflow. */
   readonly runs: readonly Run[];
   /** What has been waiting for longer than people expect. */

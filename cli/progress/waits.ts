@@ -2,6 +2,7 @@ import type { Run } from "#api/kinds/run.ts";
 import type { Runtime } from "#api/kinds/runtime.ts";
 import { type Reason, reasons } from "#api/reasons.ts";
 import { conditionOf } from "#kube/builtin.ts";
+import type { UsedRuns } from "#workflows/used-runs.ts";
 import { labelOf } from "./label.ts";
 import type { Wait } from "./view.ts";
 
@@ -12,7 +13,7 @@ export const patienceMs = 5000;
 export const isWaiting = ({ status }: Run): boolean => (status?.phase ?? "Pending") === "Pending";
 
 /** The Runs that wait now, with the reason that the scheduler gives. It gives some only after a while. */
-export function waitsOf(runs: Iterable<Run>, runtimes: Iterable<Runtime>, many: boolean): Wait[] {
+export function waitsOf(runs: Iterable<Run>, runtimes: Iterable<Runtime>, many: boolean, used?: UsedRuns): Wait[] {
   const byName = new Map([...runtimes].map((runtime) => [keyOf(runtime, runtime.metadata.name), runtime]));
   const waits: Wait[] = [];
   for (const run of runs) {
@@ -20,7 +21,7 @@ export function waitsOf(runs: Iterable<Run>, runtimes: Iterable<Runtime>, many: 
     if (!isWaiting(run) || reason === undefined) continue;
     const trouble = troubleOf(byName.get(keyOf(run, run.spec.runtime)));
     const sentences = [message, trouble ?? adviceFor(reason)].filter((one) => one !== undefined && one !== "");
-    waits.push({ label: labelOf(run, many), reason, text: sentences.join(". ") });
+    waits.push({ label: labelOf(run, many, used), reason, text: sentences.join(". ") });
   }
   return waits;
 }

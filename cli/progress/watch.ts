@@ -8,6 +8,7 @@ import { hasEnded } from "#api/workflow-phases.ts";
 import { createInformer } from "#kube/informer.ts";
 import type { Cancel, Clock, Logger, Random } from "#kube/ports.ts";
 import type { Client } from "#kube/resource.ts";
+import type { UsedRuns } from "#workflows/used-runs.ts";
 import type { Created } from "../manifests/apply.ts";
 import type { Display } from "./display.ts";
 import { labelOf } from "./label.ts";
@@ -59,8 +60,17 @@ export async function watchExecutions(created: Created, follow: boolean, deps: W
   const runtimeInformer = createInformer(client, runtimes, deps);
   let cancelLook: Cancel | undefined;
 
+  /** Those that jobs are: only they have a controller. */
+  const usedRuns = (): UsedRuns =>
+    new Map(
+      [...workflowRunInformer.values()]
+        .filter(({ metadata }) => metadata.ownerReferences?.some(({ controller }) => controller === true))
+        .map((run) => [run.metadata.name, run]),
+    );
+
   const view = (waits: View["waits"] = []): View => ({
     workflowRuns: created.workflowRuns.map(({ metadata }) => latest.get(metadata.uid ?? "") as WorkflowRun),
+    used: usedRuns(),
     runs: created.runs.map(({ metadata }) => latest.get(metadata.uid ?? "") as Run),
     waits,
   });
@@ -77,7 +87,7 @@ export async function watchExecutions(created: Created, follow: boolean, deps: W
   function look(): void {
     cancelLook?.();
     const { long, nextMs } = patience.judge(runInformer.values(), clock.monotonic());
-    const now = view(waitsOf(long, runtimeInformer.values(), many));
+    const now = view(waitsOf(long, runtimeInformer.values(), many, usedRuns()));
     display.update(now);
     if (isOver(withoutDeleted(now, deleted))) over.resolve();
     else if (nextMs !== undefined) cancelLook = clock.after(nextMs, look);
@@ -102,14 +112,15 @@ export async function watchExecutions(created: Created, follow: boolean, deps: W
       tails.take(record);
       if (!follow) return;
       const run = seenRuns.get(record.run);
-      const label = run === undefined ? record.run : labelOf(run, many);
+      const label = run === undefined ? record.run : labelOf(run, many, usedRuns());
       display.log({ label, stream: record.stream, text: recordText(record) });
     },
     unfinished() {
       const active = [...runInformer.values()].filter(({ status }) => !isTerminal(status?.phase));
-      const waits = waitsOf(active, runtimeInformer.values(), many);
+      const used = usedRuns();
+      const waits = waitsOf(active, runtimeInformer.values(), many, used);
       const steps = active.map((run) => {
-        const label = labelOf(run, many);
+        const label = labelOf(run, many, used);
         const wait = waits.find((one) => one.label === label);
         return `${label} (${wait === undefined ? (run.status?.phase ?? "Pending") : `${wait.reason}: ${wait.text}`})`;
       });

@@ -21,11 +21,11 @@ export function summaryLines(
   options: SummaryOptions,
 ): string[] {
   const { now, color, orderOf } = options;
-  const failures = failureLines(runs, tails, isMany(view));
+  const failures = failureLines(runs, tails, isMany(view), view.used);
   return [
     ...view.workflowRuns.flatMap((run) => {
       const order = orderOf(run.metadata.name);
-      return renderTree(run, { now, color, ...(order === undefined ? {} : { order }) });
+      return renderTree(run, { now, color, used: view.used, ...(order === undefined ? {} : { order }) });
     }),
     ...view.runs.flatMap((run) => renderRun(run, { now, color })),
     ...(failures.length === 0 ? [] : ["", ...failures.map((line) => (color ? paint(line, "red") : line))]),

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { runs, runtimes, workflowActions, workflowRuns } from "#api/resources.ts";
+import type { JobSpec } from "#api/kinds/job.ts";
+import { actions, runs, runtimes, workflowActions, workflowRuns, workflows } from "#api/resources.ts";
 import { persistentVolumeClaims } from "#kube/builtin.ts";
 import { bashRun, bashRuntime, claim, namespace, TestCluster } from "./support/cluster.ts";
 import { krtHere, withInput } from "./support/krt-in-process.ts";
@@ -285,6 +286,47 @@ test("a workflow is run from files, followed with its output, shown, and its art
   const again = await krt("workflow", "run", "ci-data-sharing-demo", "--name", "second");
   expect(again).toEqual({ code: 0, out: "second\n", err: "" });
   expect((await krt("wf", "watch", "second", "--output")).code).toBe(0);
+});
+
+test("what happens in Workflows that jobs use, and in Actions, is followed, drawn and read like the rest", async () => {
+  const step = (name: string, run: string) => ({ name, run });
+  await cluster.create(actions, { metadata: { name: "greet", namespace }, spec: { steps: [step("say", "echo hi")] } });
+  const deep = { deep: { "runs-on": "bash", steps: [step("dig", "echo deep")] } };
+  await cluster.create(workflows, { metadata: { name: "deepest", namespace }, spec: { jobs: deep } });
+  const middle: Record<string, JobSpec> = {
+    mid: { "runs-on": "bash", steps: [step("go", "echo mid")] },
+    down: { uses: "deepest", needs: ["mid"] },
+  };
+  await cluster.create(workflows, { metadata: { name: "middle", namespace }, spec: { jobs: middle } });
+  const top: Record<string, JobSpec> = {
+    first: { "runs-on": "bash", steps: [{ name: "use", uses: "greet" }] },
+    call: { uses: "middle", needs: ["first"] },
+  };
+  await cluster.create(workflows, { metadata: { name: "top", namespace }, spec: { jobs: top } });
+  const followed = await krt("workflow", "run", "top", "--name", "nested", "--follow");
+  expect(followed).toMatchObject({ code: 0, err: "" });
+  const outputs = ["first/use | hi", "call/mid/go | mid", "call/down/deep/dig | deep"];
+  expect(lines(followed.out).filter((line) => line.includes(" | "))).toEqual(outputs);
+  expect(followed.out).toMatch(/^call\/down\/deep\/dig Succeeded/m);
+  expect(followed.out).toMatch(/^first\/use\/say Succeeded/m);
+  const names = (text: string) => lines(text).map((line) => line.replace(/ {2}Succeeded.*$/, ""));
+  const tree = [
+    "✔ nested",
+    "├─ ✔ first",
+    "│  └─ ✔ use",
+    "│     └─ ✔ say",
+    "└─ ✔ call",
+    "   ├─ ✔ mid",
+    "   │  └─ ✔ go",
+    "   └─ ✔ down",
+    "      └─ ✔ deep",
+    "         └─ ✔ dig",
+  ];
+  const shown = names((await krt("workflow", "get", "nested")).out);
+  expect(shown).toEqual(tree);
+  expect(names(followed.out).slice(-tree.length)).toEqual(tree);
+  expect(lines((await krt("logs", "wfr/nested")).out)).toEqual(outputs);
+  expect(lines((await krt("logs", "-f", "wfr/nested")).out).sort()).toEqual([...outputs].sort());
 });
 
 test("a workflow that fails is a command that fails, with the output of its steps", async () => {
