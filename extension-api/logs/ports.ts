@@ -77,8 +77,11 @@ export interface AgentLog {
    * @throws TooSlowError when the reader has fallen too far behind one that is shared
    */
   forwards(run: string, from: Position | undefined): AsyncIterable<LogBatch>;
-  /** When the oldest line that is kept was printed, in milliseconds since the epoch; undefined when there is none. */
-  beginsMs(): Promise<number | undefined>;
+  /**
+   * When the oldest line was printed that is kept of the part of the log in which lines of a time would be; both in milliseconds
+   * since the epoch. Undefined when there is none.
+   */
+  beginsMs(atMs: number): Promise<number | undefined>;
   /** Calls `fn` whenever there are new lines, for a log that is followed. */
   onGrowth(fn: () => void): Cancel;
   /**

@@ -240,7 +240,7 @@ export class RunLogReader {
 
   /** What is said in place of attempts of which not even the end is in the log: it begins after them. */
   async #removed(log: AgentLog, { pod, from, to, endedMs }: Segment): Promise<LogItem | undefined> {
-    const beginsMs = endedMs === undefined ? undefined : await log.beginsMs();
+    const beginsMs = endedMs === undefined ? undefined : await log.beginsMs(endedMs);
     if (endedMs === undefined || beginsMs === undefined || beginsMs <= endedMs) return undefined;
     const time = timestamp(beginsMs);
     const what = `nothing of ${attempts(from, to)} is kept: the node has removed older records, and the log of Pod ${pod} begins at ${time}`;

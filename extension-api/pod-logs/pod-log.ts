@@ -109,8 +109,8 @@ export class PodLog implements AgentLog {
     }
   }
 
-  async beginsMs(): Promise<number | undefined> {
-    return beginningMs(this.#options.open, await this.#isRestarted());
+  async beginsMs(atMs: number): Promise<number | undefined> {
+    return beginningMs(this.#options.open, await this.#isRestarted(), atMs);
   }
 
   onGrowth(fn: () => void): Cancel {

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
+import { timestamp } from "#api/time.ts";
 import { type Followed, LogWorld } from "#test/support/log-world.ts";
 import type { LogItem } from "../logs/items.ts";
 
@@ -198,6 +199,24 @@ test("a snapshot whose beginning the node removed says so where fewer records ar
     "line 22",
   ]);
   expect(messages((await world.snapshot("a", { tailLines: "2" })).items)).toEqual(["line 21", "line 22"]);
+});
+
+test("a Run whose records the node removed is told, also where the log of an earlier life of the agent is older than the Run", async () => {
+  const world = going();
+  const { stored } = world.pod("p1");
+  world.pod("p1").print(world.line("other", 1, "of an earlier life"));
+  stored.restart();
+  stored.pass(60_000);
+  const completionTime = timestamp(stored.nowMs);
+  world.run("a", world.on("p1", { phase: "Succeeded", completionTime }));
+  end(world, 1);
+  world.run("a", world.on("p1", { phase: "Succeeded", completionTime }));
+  stored.pass(60_000);
+  stored.rotate();
+  world.pod("p1").print(world.line("other", 2, "what pushed it out"));
+  expect(messages((await world.snapshot("a")).items)).toEqual([
+    expect.stringMatching(/^nothing of attempt 1 is kept: the node has removed older records/),
+  ]);
 });
 
 test("the stream ends when the Run has ended and its last words are read, however late they come", async () => {

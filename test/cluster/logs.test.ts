@@ -1,5 +1,6 @@
 /** The logs of Runs through a real API server: who may read them, what comes, and what discovery says. */
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -257,6 +258,28 @@ test("errors through the API server keep code and reason: 404, 400, 405, 410", a
   const { cursor } = await logs.getLogs(namespace.name, "done").do().snapshot();
   const old = cursor.replace(/\d{19}/, "1000000000000000001");
   expect(await code(logs.getLogs(namespace.name, "done", { cursor: old }).do().raw())).toBe("410 Expired");
+});
+
+test("through container runtime and node every byte comes as it was printed: 2 MiB without a newline, carriage returns, no UTF-8", async () => {
+  const client = adminClient();
+  const script = [
+    "head -c 2097152 /dev/urandom | tr -d '\\n' > all",
+    "printf '10%%\\r20%%\\r\\n\\n\\377\\376 half a character: \\303\\n' >> all",
+    "head -c 2000000 /dev/zero | tr '\\0' 'x' >> all",
+    "cat all; sha256sum < all >&2",
+  ].join("\n");
+  const run = await client.of(runs).create(bashRun(namespace.name, "bytes", script));
+  expect((await finished(client, run)).status?.phase).toBe("Succeeded");
+  const hash = createHash("sha256");
+  let sum = "";
+  const options = { cursor: fromStart };
+  for await (const { stream, message, encoding, partial } of await logsOf(client)
+    .getLogs(namespace.name, "bytes", options)
+    .stream()) {
+    if (stream === "stderr") sum += message;
+    else hash.update(Buffer.from(message, encoding)).update(partial ? "" : "\n");
+  }
+  expect(`${hash.digest("hex")}  -`).toBe(sum);
 });
 
 test("an agent that is killed while a Run is followed: nothing is missing and nothing comes twice", async () => {

@@ -48,6 +48,16 @@ export class StoredLog {
     this.#wake();
   }
 
+  /** Milliseconds since the epoch at which the next line is taken, about. */
+  get nowMs(): number {
+    return Number(this.#now / 1_000_000n);
+  }
+
+  /** Lets time pass. */
+  pass(ms: number): void {
+    this.#now += BigInt(ms) * 1_000_000n;
+  }
+
   /** The container ends and another one begins. */
   restart(): void {
     this.#now += 1_000n;
