@@ -25,6 +25,23 @@ test.each(all)("help of %s has examples that begin with the name it was called b
   expect(out.split("Examples:")[1]).toMatch(/^ {4}kubectl krt /m);
 });
 
+test("logs takes its API server, and whom it trusts, from the kubeconfig alone: there are no flags for another address", async () => {
+  const { out } = await krt(["logs", "--help"]);
+  const flags = [...(out.split("Examples:")[0] ?? "").matchAll(/--[a-z-]+/g)].map(([flag]) => flag);
+  expect([...new Set(flags)].sort()).toEqual([
+    "--attempt",
+    "--context",
+    "--follow",
+    "--help",
+    "--kubeconfig",
+    "--namespace",
+    "--since",
+    "--since-time",
+    "--tail",
+    "--timestamps",
+  ]);
+});
+
 const mistakes: Record<string, { argv: string[]; want: string }> = {
   "nothing to run": {
     argv: ["run"],

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import type { JobSpec } from "#api/kinds/job.ts";
 import { actions, runs, runtimes, workflowActions, workflowRuns, workflows } from "#api/resources.ts";
+import { Capture } from "#cli/testing/capture.ts";
 import { persistentVolumeClaims } from "#kube/builtin.ts";
 import { bashRun, bashRuntime, claim, namespace, TestCluster } from "./support/cluster.ts";
 import { krtHere, withInput } from "./support/krt-in-process.ts";
@@ -256,6 +257,14 @@ test("logs of a whole workflow: each line with its job and step, in their order 
   const { out } = await krt("logs", "wfr/chatty", "--timestamps", "--tail", "1");
   expect(out).toMatch(/^first\/one \| \d{4}-\d\d-\d\dT[\d:.]+Z a\n/);
   expect((await krt("logs", "wfr/nobody")).code).toBe(5);
+  // On a terminal each step has another color.
+  const terminal = new Capture({ isTerminal: true, color: true });
+  await krtHere(cluster.cluster.kubeconfig, ["logs", "wfr/chatty"], { out: terminal });
+  expect(lines(terminal.text)).toEqual([
+    "\u001b[36mfirst/one | \u001b[0ma",
+    "\u001b[33mfirst/two | \u001b[0mb",
+    "\u001b[32msecond/only | \u001b[0mc",
+  ]);
 });
 
 test("delete takes names, or filters, and never everything by accident", async () => {
