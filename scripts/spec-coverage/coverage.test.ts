@@ -33,6 +33,10 @@ test("rows are read with their tests", () => {
   });
 });
 
+test("groups of rules may have a letter", () => {
+  expect(parseCoverage("| WA-C1 it waits | `a.test.ts`: it waits |").rules.map(({ id }) => id)).toEqual(["WA-C1"]);
+});
+
 test.each([
   ["a rule without a test", "| DS-1 it waits | |", '"" is not of the form `file`: title'],
   ["a test without a file", "| DS-1 it waits | it waits |", '"it waits" is not of the form `file`: title'],

@@ -26,7 +26,7 @@ export interface Finding {
   readonly message: string;
 }
 
-const row = /^\| ([A-Z]+-\d+) (.+?) \| (.+) \|$/;
+const row = /^\| ([A-Z]+-[A-Z]?\d+) (.+?) \| (.+) \|$/;
 const named = /^`([^`]+)`: (.+)$/;
 
 /**
@@ -39,7 +39,7 @@ export function parseCoverage(page: string): { rules: Rule[]; findings: Finding[
   const ids = new Set<string>();
   for (const [index, text] of page.split("\n").entries()) {
     const line = index + 1;
-    if (!/^\| [A-Z]+-\d+/.test(text)) continue;
+    if (!/^\| [A-Z]+-[A-Z]?\d+/.test(text)) continue;
     const [, id = "", , cell = ""] = row.exec(text) ?? [];
     const tests: NamedTest[] = [];
     for (const item of cell.split("<br>")) {

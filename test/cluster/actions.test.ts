@@ -241,6 +241,7 @@ test("the policy of the chart asks for the verb of the action on the WorkflowRun
       .poll(() => create("ci", "Terminate").catch((error: unknown) => String(error)), { timeout: 15_000 })
       .toContain("stopper may not terminate WorkflowRun ci");
     await expect(create("other", "Stop")).rejects.toMatchObject({ code: 403 });
+    await expect(create("ci", "Retry")).rejects.toMatchObject({ code: 403 });
     expect((await create("ci", "Stop")).spec.action).toBe("Stop");
   } finally {
     await kubectl(["delete", "validatingadmissionpolicy,validatingadmissionpolicybinding", name]);

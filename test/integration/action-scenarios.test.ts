@@ -119,6 +119,8 @@ test.each(flags)("krt workflow %s: every flag reaches the server", async (line, 
   const action = await cluster.get(workflowActions, name);
   expect(action.spec).toEqual({ workflowRef: { name: "flags", uid: run.metadata.uid }, ...spec });
   expect(action.metadata.labels).toMatchObject({ "workflows.kruntimes.io/workflow-run": "flags" });
+  // Who asked, as the cluster knows them.
+  expect(action.metadata.annotations?.["workflows.kruntimes.io/creator"]).toBe("krt-local");
   expect(action.metadata.ownerReferences).toBeUndefined();
 });
 

@@ -350,8 +350,55 @@ const statusCases: Record<string, RuleCase> = {
 };
 
 /** All cases, by kind and sentence. */
+const target = { workflowRef: { name: "ci" } };
+const action = (spec: object, refused?: RuleCase["refused"], old?: object): RuleCase => ({
+  kind: "WorkflowAction",
+  spec: { ...target, ...spec },
+  ...(refused === undefined ? {} : { refused }),
+  ...(old === undefined ? {} : { old: { spec: { ...target, ...old } } }),
+});
+const gates = { nodeFieldSelector: "type=Gate" };
+
+const workflowActionCases: Record<string, RuleCase> = {
+  "an action alone": action({ action: "Suspend" }),
+  "an action that may come later": action({ action: "Skip" }),
+  "an action that pins its target": action({ action: "Stop", workflowRef: { name: "ci", uid: "u" } }),
+  "an action for nobody": action({ action: "Stop", workflowRef: {} }, by("spec.workflowRef.name", /Required value/)),
+  "an action that is no word": action({ action: "stop it" }, by("spec.action", /should match/)),
+  "a Resume of gates with outputs": action({ action: "Resume", resume: { ...gates, outputParameters: { ok: "yes" } } }),
+  "outputs for no gate": action(
+    { action: "Resume", resume: { outputParameters: { ok: "yes" } } },
+    by("spec.resume", /outputParameters need nodeFieldSelector/),
+  ),
+  "a Stop with a message for gates": action({ action: "Stop", stop: { ...gates, message: "no" } }),
+  "parameters of Stop for a Suspend": action(
+    { action: "Suspend", stop: {} },
+    by("spec.stop", /stop needs action Stop/),
+  ),
+  "parameters of Resume for a Stop": action(
+    { action: "Stop", resume: {} },
+    by("spec.resume", /resume needs action Resume/),
+  ),
+  "parameters of Retry for a Terminate": action(
+    { action: "Terminate", retry: {} },
+    by("spec.retry", /retry needs action Retry/),
+  ),
+  "two blocks of parameters": action(
+    { action: "Stop", stop: {}, resume: {} },
+    by("spec.resume", /resume needs action Resume/),
+  ),
+  "an action that becomes another": action({ action: "Terminate" }, by("spec.action", /action cannot be changed/), {
+    action: "Stop",
+  }),
+  "an action for another run": action(
+    { action: "Stop", workflowRef: { name: "other" } },
+    by("spec.workflowRef", /workflowRef cannot be changed/),
+    { action: "Stop" },
+  ),
+};
+
 export const ruleCases: Record<string, RuleCase> = Object.fromEntries(
-  [runCases, runtimeCases, workflowCases, workflowRunCases, workspaceCases, statusCases].flatMap((cases) =>
-    Object.entries(cases).map(([sentence, rule]) => [`${rule.kind}: ${sentence}`, rule] as const),
+  [runCases, runtimeCases, workflowCases, workflowRunCases, workflowActionCases, workspaceCases, statusCases].flatMap(
+    (cases) => Object.entries(cases).map(([sentence, rule]) => [`${rule.kind}: ${sentence}`, rule] as const),
   ),
 );
