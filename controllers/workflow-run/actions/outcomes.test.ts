@@ -199,7 +199,7 @@ const rows = table.map(([shape, action, answer, then, end, parameters]) => ({
   ...{ shape, action, answer, then, end, parameters },
 }));
 
-test.each(rows)("$what", async ({ shape, action, answer, then, end, parameters = {} }) => {
+test.each(rows)("as in the table: $what", async ({ shape, action, answer, then, end, parameters = {} }) => {
   const { jobs = {}, spec = {} } = shapes[shape] ?? {};
   await world.run("ci", jobs, spec);
   expect((await world.ask("ci", action, parameters)).reason).toBe(answer);
