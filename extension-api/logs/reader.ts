@@ -58,8 +58,9 @@ export class RunLogReader {
   }
 
   /**
-   * Starts at a place that a cursor named.
-   * @throws StatusError 409 when the Pod to read on is gone, 410 when its log does not go back so far
+   * Starts at a place that a cursor named. Who follows goes on with what is left when the log does not go back so far, and is told how
+   * many records are missing: a broken connection to a busy Pod shall not be the end.
+   * @throws StatusError 409 when the Pod to read on is gone, 410 when the log does not go back so far and is not followed
    */
   async startAt(place: Place): Promise<void> {
     this.#place = place;
@@ -69,7 +70,7 @@ export class RunLogReader {
     const log = await this.#openOrGone(segment);
     if (log === undefined) return;
     // Opens the log also where there is nothing to look for: who cannot have it shall hear that before anything is sent.
-    if (await log.has(positionIn(log.podUid, place))) return;
+    if ((await log.has(positionIn(log.podUid, place))) || this.#follows) return;
     throw expired(`the log of Pod ${segment.pod} does not go back to the cursor any more`);
   }
 
@@ -185,7 +186,7 @@ export class RunLogReader {
   /** What is there of a segment whose Pod prints nothing more of it, its last words included. */
   async *#readOut(segment: Segment): AsyncGenerator<readonly Delivery[]> {
     const lastWords = this.#lastWords(segment);
-    const isBegun = this.#place.attempt > segment.from || this.#place.seq > 0;
+    const begun = this.#place;
     try {
       do {
         const before = this.#place;
@@ -197,9 +198,11 @@ export class RunLogReader {
         await this.#closeLog();
         yield* this.#readOn(segment);
       }
-      if (!isBegun && this.#place.seq === 0 && this.#ended < segment.from && !this.#signal.aborted) {
+      const isNew = this.#place.attempt !== begun.attempt || this.#place.seq !== begun.seq;
+      if (!isNew && this.#ended < segment.to && !this.#signal.aborted) {
         const log = await this.#openOrGone(segment);
-        const removed = log && (await this.#removed(log, segment));
+        const left = { ...segment, from: Math.max(segment.from, begun.attempt) };
+        const removed = log && (await this.#removed(log, left, begun.seq > 0));
         if (removed !== undefined) yield [this.#delivered(removed, after(segment, this.#place))];
       }
     } catch (error) {
@@ -239,11 +242,11 @@ export class RunLogReader {
   }
 
   /** What is said in place of attempts of which not even the end is in the log: it begins after them. */
-  async #removed(log: AgentLog, { pod, from, to, endedMs }: Segment): Promise<LogItem | undefined> {
+  async #removed(log: AgentLog, { pod, from, to, endedMs }: Segment, isBegun = false): Promise<LogItem | undefined> {
     const beginsMs = endedMs === undefined ? undefined : await log.beginsMs(endedMs);
     if (endedMs === undefined || beginsMs === undefined || beginsMs <= endedMs) return undefined;
     const time = timestamp(beginsMs);
-    const what = `nothing of ${attempts(from, to)} is kept: the node has removed older records, and the log of Pod ${pod} begins at ${time}`;
+    const what = `nothing ${isBegun ? "more " : ""}of ${attempts(from, to)} is kept: the node has removed older records, and the log of Pod ${pod} begins at ${time}`;
     return this.#system(what, { attempt: to, time });
   }
 

@@ -181,11 +181,37 @@ test("records that the node removed before they were read are told with their nu
   });
   expect(next).toMatchObject({ stream: "stdout", message: "line 9" });
   await followed.leave();
-  // A cursor that is older than the file, however, is told at once.
+  // A connection that broke is made good as far as that can be: what is left comes, and a word of what does not.
+  const again = await world.follow("a", { cursor: gap?.cursor ?? "" });
+  expect(messages(await take(again, 2))).toEqual([
+    "3 records are missing here: the node removed them before they were read",
+    "line 9",
+  ]);
+  end(world, 10);
+  world.run("a", world.on("p1", { phase: "Succeeded", completionTime: timestamp(world.pod("p1").stored.nowMs) }));
+  expect(await again.rest()).toEqual([]);
+  // Who asks for a page after a cursor that is older than the file is told so at once.
   await expect(world.snapshot("a", { cursor: gap?.cursor ?? "" })).rejects.toMatchObject({
     code: 410,
     reason: "Expired",
   });
+});
+
+test("who comes back after everything was removed is told that nothing more is kept", async () => {
+  const world = going();
+  print(world, 1, 5);
+  const followed = await world.follow("a", { cursor: "start" });
+  const last = (await take(followed, 5)).at(-1);
+  await followed.leave();
+  print(world, 6, 8);
+  const { stored } = world.pod("p1");
+  end(world, 9);
+  world.run("a", world.on("p1", { phase: "Succeeded", completionTime: timestamp(stored.nowMs) }));
+  stored.pass(60_000);
+  stored.rotate();
+  world.pod("p1").print(world.line("other", 1, "what pushed it out"));
+  const rest = await (await world.follow("a", { cursor: last?.cursor ?? "" })).rest();
+  expect(messages(rest)).toEqual([expect.stringMatching(/^nothing more of attempt 1 is kept: /)]);
 });
 
 test("a snapshot whose beginning the node removed says so where fewer records are left than asked for", async () => {
