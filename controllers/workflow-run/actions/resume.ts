@@ -1,7 +1,7 @@
 import type { WorkflowAction } from "#api/kinds/workflow-action.ts";
 import { step } from "#machines/lib/settle.ts";
 import type { StepGateEvent } from "#machines/step-gate.ts";
-import { workflowRunMachine } from "#machines/workflow-run.ts";
+import { type WorkflowRunSnapshot, workflowRunMachine } from "#machines/workflow-run.ts";
 import { gateOutputs } from "#workflows/gate-outputs.ts";
 import { type ActiveGate, activeGates, choose, sendToGates } from "./gates.ts";
 import { type ApplyContext, refuse, type Verdict } from "./verdict.ts";
@@ -20,30 +20,36 @@ export function resume(action: WorkflowAction, context: ApplyContext): Verdict {
   const opened = open(gates, undefined, context);
   if (opened?.outcome === "Failed") return opened;
   const { snapshot, changed } = step(workflowRunMachine, opened?.snapshot ?? before, { type: "RESUME", now });
-  if (changed) {
-    const when =
-      heldBy === undefined || snapshot.value === "Stopping" ? "" : ` when WorkflowRun ${heldBy} is resumed, too`;
-    return { outcome: "Succeeded", snapshot, message: `WorkflowRun ${name} goes on${when}` };
-  }
+  if (changed)
+    return { outcome: "Succeeded", snapshot, message: `WorkflowRun ${name} ${howItGoesOn(snapshot, heldBy)}` };
   if (opened !== undefined) return opened;
   const where = before.value === "Pending" || before.value === "Stopping" ? before.value : "at work";
   const why = `WorkflowRun ${name} is not suspended and has no gate that waits; it is ${where}`;
   return withHint(refuse("NothingToResume", why), context);
 }
 
+function howItGoesOn({ value }: WorkflowRunSnapshot, heldBy: string | undefined): string {
+  if (value === "Stopping") return "is not suspended any more, and ends all the same";
+  return heldBy === undefined ? "goes on" : `goes on when WorkflowRun ${heldBy} is resumed, too`;
+}
+
+/** How many runs a message names. */
+const namesAtMost = 5;
+
 /** Where there is something to resume, if not here. A Resume is for one run: what somebody suspended below is not its business. */
-function withHint(verdict: Verdict, { heldBy, waitingBelow }: ApplyContext): Verdict {
-  const below = heldBy === undefined ? waitingBelow() : [];
+function withHint(verdict: Verdict, { heldBy, waitingBelow, snapshot }: ApplyContext): Verdict {
   if (verdict.outcome !== "Failed" || verdict.reason !== "NothingToResume") return verdict;
-  if (heldBy !== undefined) {
-    return {
-      ...verdict,
-      message: `${verdict.message}; it waits because WorkflowRun ${heldBy} is suspended: resume that`,
-    };
+  const say = (hint: string): Verdict => ({ ...verdict, message: `${verdict.message}; ${hint}` });
+  if (heldBy !== undefined && snapshot.value !== "Stopping") {
+    return say(`it waits because WorkflowRun ${heldBy} is suspended: resume that`);
   }
+  const below = waitingBelow();
   if (below.length === 0) return verdict;
-  const waits = below.length === 1 ? "waits: resume that" : "wait: resume those";
-  return { ...verdict, message: `${verdict.message}; WorkflowRun ${below.join(", ")}, which is part of it, ${waits}` };
+  if (below.length === 1) return say(`WorkflowRun ${below[0]}, which is part of it, waits: resume that`);
+  const more = below.length > namesAtMost ? ` and ${below.length - namesAtMost} more` : "";
+  return say(
+    `WorkflowRuns ${below.slice(0, namesAtMost).join(", ")}${more}, which are parts of it, wait: resume those`,
+  );
 }
 
 /** Opens gates, all or none; undefined when there are none. */

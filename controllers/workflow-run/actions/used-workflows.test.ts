@@ -105,6 +105,27 @@ test("a bare Resume opens gates of its own run only, and names the runs below th
   expect((await world.status("outer")).jobs?.call?.phase).toBe("Succeeded");
 });
 
+test("of many runs below that wait a few are named", async () => {
+  await template("gated", { deploy: gate });
+  await world.run("wide", { call: { uses: "gated", strategy: { matrix: { n: [1, 2, 3, 4, 5, 6, 7] } } } });
+  await world.plane.elapse(5000);
+  const { message = "" } = await world.ask("wide", "Resume");
+  expect(message).toMatch(/; WorkflowRuns (wide-call-\S+ ){5}and 2 more, which are parts of it, wait: resume those$/);
+});
+
+test("a run that ends is not said to wait for one above", async () => {
+  const { inner } = await nested({ a: job(["one"]) });
+  await world.ask("outer", "Suspend");
+  await world.ask(inner, "Suspend");
+  await world.ask(inner, "Stop");
+  expect(await world.ask(inner, "Resume")).toMatchObject({
+    phase: "Succeeded",
+    message: `WorkflowRun ${inner} is not suspended any more, and ends all the same`,
+  });
+  const { message } = await world.ask(inner, "Resume");
+  expect(message).toBe(`WorkflowRun ${inner} is not suspended and has no gate that waits; it is Stopping`);
+});
+
 test("a gate below can be opened while a run above is suspended, and what is behind it waits", async () => {
   const behind: JobSpec = { ...gate, steps: [...(gate.steps ?? []), { name: "go", run: "true" }] };
   const { inner } = await nested({ a: behind });
