@@ -220,6 +220,19 @@ test("the unit is the job: all of its steps run again, and what the steps before
     });
 });
 
+test("a run that was stopped although all of its jobs ended well has nothing to run again", async () => {
+  await world.run("ci", exit);
+  await world.finish("ci", "a", "one");
+  await world.ask("ci", "Stop");
+  await world.finish("ci", "x", "one");
+  expect(await world.status("ci")).toMatchObject({ phase: "Failed", reason: "Stopped" });
+  // What cleans up is no reason for a Retry by itself.
+  expect(await world.ask("ci", "Retry")).toMatchObject({
+    reason: "NothingToRetry",
+    message: expect.stringContaining("to run some of them again set restartSuccessful and nodeFieldSelector"),
+  });
+});
+
 test("a job that was kept by one Retry is kept by the next", async () => {
   await world.run("ci", diamond);
   await world.finish("ci", "a", "one");

@@ -66,7 +66,10 @@ export function retry(action: WorkflowAction, context: ApplyContext): Verdict {
 }
 
 function whyNothing(name: string, selector: string, restartSuccessful: boolean): string {
-  if (selector === "") return `every job of WorkflowRun ${name} ended well or is not to run`;
+  if (selector === "") {
+    const advice = "to run some of them again set restartSuccessful and nodeFieldSelector";
+    return `every job of WorkflowRun ${name} ended well or is not to run; ${advice}`;
+  }
   if (restartSuccessful) return `the selector ${selector} matches no job of WorkflowRun ${name}`;
   const means = "restartSuccessful also means those that succeeded";
   return `the selector ${selector} matches no job of WorkflowRun ${name} that failed, was ended or never ran; ${means}`;
