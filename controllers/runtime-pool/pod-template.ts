@@ -133,6 +133,8 @@ function agent(runtime: Runtime, settings: PoolSettings): Container {
       { name: "POD_NAME", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
       { name: "POD_NAMESPACE", valueFrom: { fieldRef: { fieldPath: "metadata.namespace" } } },
       { name: "POD_UID", valueFrom: { fieldRef: { fieldPath: "metadata.uid" } } },
+      // Node has four threads for files, and a volume that hangs takes one for each transfer: the others go on.
+      { name: "UV_THREADPOOL_SIZE", value: "16" },
     ],
     volumeMounts: [
       mount(podVolumes.workspace, podPaths.workspace),

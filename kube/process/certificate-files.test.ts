@@ -66,3 +66,25 @@ test("a new pair is used; one that does not fit together, or is half written, is
   await passed("the new pair is used", () => used.length === 1);
   expect(used).toEqual([second.cert]);
 });
+
+test("the authority of callers is read with the pair, and followed", async () => {
+  const clock = new VirtualClock();
+  await store(makeCertificate("own"));
+  const clientCa = join(directory, "ca.crt");
+  await expect(readKeyPair({ ...files, clientCa })).rejects.toThrow("ENOENT");
+  await writeFile(clientCa, "nothing");
+  await expect(readKeyPair({ ...files, clientCa })).rejects.toThrow();
+  const [first, second] = [makeCertificate("first"), makeCertificate("second")];
+  await writeFile(clientCa, first.cert);
+  const used: (string | undefined)[] = [];
+  const pair = await readKeyPair({ ...files, clientCa });
+  expect(pair.clientCa).toBe(first.cert);
+  const follow = { clock, logger: silentLogger, signal: stop.signal };
+  void followKeyPair({ ...files, clientCa }, pair, (next) => void used.push(next.clientCa), follow);
+  await writeFile(clientCa, second.cert);
+  await eventually("the new authority is used", async () => {
+    await clock.elapse(10_000);
+    return used.length === 1;
+  });
+  expect(used).toEqual([second.cert]);
+});

@@ -8,18 +8,26 @@ import type { KeyPair } from "./http-server.ts";
 export interface CertificateFiles {
   readonly cert: string;
   readonly key: string;
+  /** The authority of the callers' certificates; without it whoever can connect is answered. */
+  readonly clientCa?: string;
 }
 
 /** How often the files are looked at, in milliseconds: the kubelet itself takes up to a minute to replace them. */
 const lookAgainMs = 10_000;
 
-/** @throws Error when a file cannot be read, is no certificate, or the key is that of another one */
+/** @throws Error when a file cannot be read or is no certificate, or the key is that of another one */
 export async function readKeyPair(files: CertificateFiles): Promise<KeyPair> {
-  const [cert, key] = await Promise.all([readFile(files.cert, "utf8"), readFile(files.key, "utf8")]);
+  const [cert, key, clientCa] = await Promise.all([
+    readFile(files.cert, "utf8"),
+    readFile(files.key, "utf8"),
+    files.clientCa === undefined ? undefined : readFile(files.clientCa, "utf8"),
+  ]);
   if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) {
     throw new Error(`${files.key} is not the key of the certificate in ${files.cert}`);
   }
-  return { cert, key };
+  if (clientCa === undefined) return { cert, key };
+  new X509Certificate(clientCa); // throws
+  return { cert, key, clientCa };
 }
 
 /** When the certificate expires, in milliseconds since the epoch. */
@@ -43,7 +51,7 @@ export async function followKeyPair(
     if (signal.aborted) return;
     try {
       const pair = await readKeyPair(files);
-      if (pair.cert === current.cert && pair.key === current.key) continue;
+      if (pair.cert === current.cert && pair.key === current.key && pair.clientCa === current.clientCa) continue;
       use(pair);
       current = pair;
       logger.info("the certificate was replaced", { expires: timestamp(expiryOf(pair)) });

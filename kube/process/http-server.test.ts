@@ -98,3 +98,44 @@ test("a new certificate is used for new connections", async () => {
   server.useKeyPair(second);
   expect(await subjectOf(server.port, authority)).toBe("second");
 });
+
+/** What a caller with that certificate gets: the status, or the error of the handshake. */
+function answerTo(port: number, authority: Certificate, own?: Certificate): Promise<number | string> {
+  const identity = own === undefined ? {} : { cert: own.cert, key: own.key };
+  return new Promise((resolve) => {
+    const request = httpsRequest(
+      { host: "127.0.0.1", port, path: "/healthz", ca: authority.cert, agent: false, ...identity },
+      (response) => {
+        resolve(response.statusCode ?? 0);
+        response.resume();
+      },
+    );
+    request.once("error", (error) => resolve((error as { code?: string }).code ?? error.message));
+    request.end();
+  });
+}
+
+test("with an authority for callers only those with a certificate of it are answered, and it can be replaced", async () => {
+  const authority = makeCertificate("authority");
+  const [callers, others] = [makeCertificate("callers"), makeCertificate("others")];
+  const own = makeCertificate("server", authority);
+  const [caller, other] = [makeCertificate("api-server", callers), makeCertificate("api-server", others)];
+  let answered = 0;
+  const told: unknown[] = [];
+  const server = await serve(
+    { "GET /healthz": () => ({ status: 200, body: `${answered++}` }) },
+    {
+      tls: { ...own, clientCa: callers.cert },
+      logger: { ...silentLogger, info: (message) => void told.push(message) },
+    },
+  );
+  expect(await answerTo(server.port, authority, caller)).toBe(200);
+  expect(await answerTo(server.port, authority)).toMatch(/^(ERR_SSL|ECONNRESET)/);
+  expect(await answerTo(server.port, authority, other)).toMatch(/^(ERR_SSL|ECONNRESET)/);
+  expect(answered).toBe(1);
+  expect(told).toContain("a caller was turned away in the TLS handshake");
+  server.useKeyPair({ ...own, clientCa: others.cert });
+  expect(await answerTo(server.port, authority, other)).toBe(200);
+  expect(await answerTo(server.port, authority, caller)).toMatch(/^(ERR_SSL|ECONNRESET)/);
+  expect(answered).toBe(2);
+});

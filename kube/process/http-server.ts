@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
+import type { SecureContextOptions } from "node:tls";
 import type { Logger } from "#kube/ports.ts";
 
 export interface HttpRequest {
@@ -25,6 +26,11 @@ export interface KeyPair {
   /** PEM. */
   readonly cert: string;
   readonly key: string;
+  /**
+   * PEM of the authority of the callers' certificates. With one, nobody without such a certificate is answered; whether callers need
+   * one is settled when serving begins.
+   */
+  readonly clientCa?: string;
 }
 
 export interface ServeOptions {
@@ -62,7 +68,11 @@ export async function serveHttp(options: ServeOptions): Promise<HttpServer> {
       }
     });
   };
-  const secure = tls === undefined ? undefined : createTlsServer({ ...tls, minVersion: "TLSv1.2" }, listener);
+  const secure = tls === undefined ? undefined : createTlsServer({ ...contextOf(tls), ...demandOf(tls) }, listener);
+  secure?.on("tlsClientError", (error) => {
+    if (tls?.clientCa !== undefined)
+      logger.info("a caller was turned away in the TLS handshake", { error: error.message });
+  });
   const server: Server | TlsServer = secure ?? createServer(listener);
   // A slow or silent client must not hold a connection for ever.
   server.headersTimeout = 10_000;
@@ -89,7 +99,7 @@ export async function serveHttp(options: ServeOptions): Promise<HttpServer> {
   const address = server.address();
   return {
     port: typeof address === "object" && address !== null ? address.port : options.port,
-    useKeyPair: (pair) => secure?.setSecureContext({ ...pair, minVersion: "TLSv1.2" }),
+    useKeyPair: (pair) => secure?.setSecureContext(contextOf(pair)),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -97,6 +107,16 @@ export async function serveHttp(options: ServeOptions): Promise<HttpServer> {
       }),
   };
 }
+
+const contextOf = ({ cert, key, clientCa }: KeyPair): SecureContextOptions => ({
+  cert,
+  key,
+  ...(clientCa === undefined ? {} : { ca: clientCa }),
+  minVersion: "TLSv1.2",
+});
+
+const demandOf = ({ clientCa }: KeyPair) =>
+  clientCa === undefined ? {} : { requestCert: true, rejectUnauthorized: true };
 
 async function readBody(request: IncomingMessage, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = [];

@@ -7,16 +7,31 @@ export class Semaphore {
     this.#free = size;
   }
 
-  /** Runs `work` when there is a place. An aborted signal gives the place up before it was taken. */
-  async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  /**
+   * Runs `work` when there is a place. An aborted signal gives the place up before it was taken.
+   * @param work gets a function that keeps the place, beyond its own end, until a promise has settled
+   */
+  async run<T>(work: (hold: (promise: Promise<unknown>) => void) => Promise<T>, signal: AbortSignal): Promise<T> {
     await this.#take(signal);
+    let holders = 1;
+    const leave = () => {
+      holders--;
+      if (holders === 0) this.#leave();
+    };
     try {
-      return await work();
+      return await work((promise) => {
+        holders++;
+        promise.then(leave, leave);
+      });
     } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#free++;
-      else next();
+      leave();
     }
+  }
+
+  #leave(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#free++;
+    else next();
   }
 
   #take(signal: AbortSignal): Promise<void> {

@@ -4,8 +4,9 @@ import { timeoutOf } from "#api/runs.ts";
 import { parseTime } from "#api/time.ts";
 import type { AttemptEvent } from "#machines/attempt.ts";
 import { collectArtifacts } from "#runtime/artifacts/collect.ts";
+import { impatientStore } from "#runtime/artifacts/impatient-store.ts";
 import { ArtifactInputError, stageInputs } from "#runtime/artifacts/stage.ts";
-import { ArtifactInvalidError, StoreUnavailableError } from "#runtime/artifacts/store.ts";
+import { ArtifactInvalidError, type ArtifactStore, StoreUnavailableError } from "#runtime/artifacts/store.ts";
 import type { RunLayout } from "#runtime/files/layout.ts";
 import { FilesError } from "#runtime/files/port.ts";
 import { readOutputsFile } from "#runtime/files/runs.ts";
@@ -26,7 +27,7 @@ export async function stage(
   const request = { inputs, layout, owner: stagingOwner(run), limits: deps.artifactLimits.tree, signal };
   try {
     await whileStoreIsDown(deps, run, signal, () =>
-      pools.transfer.run(() => stageInputs(deps.files, deps.store, request), signal),
+      pools.transfer.run((hold) => stageInputs(deps.files, impatient(deps, run, signal, hold), request), signal),
     );
     return { type: "STAGED" };
   } catch (error) {
@@ -107,7 +108,7 @@ export async function upload(
   };
   try {
     const refs = await whileStoreIsDown(deps, run, signal, () =>
-      pools.transfer.run(() => collectArtifacts(deps.files, deps.store, request), signal),
+      pools.transfer.run((hold) => collectArtifacts(deps.files, impatient(deps, run, signal, hold), request), signal),
     );
     return { type: "UPLOADED", artifactRefs: [...refs] };
   } catch (error) {
@@ -117,6 +118,23 @@ export async function upload(
     if (error instanceof StoreUnavailableError) return { type: "FAILED", reason: "ArtifactStoreUnavailable", message };
     throw error;
   }
+}
+
+/** A store that hangs is given up after this time at the soonest, milliseconds: also a Run that is out of time may store its result. */
+const minStallMs = 60_000;
+
+/** A Run does not wait for a store that hangs; the place of its transfer stays taken until the store lets go. */
+function impatient(
+  { store, clock }: AgentDeps,
+  run: Run,
+  signal: AbortSignal,
+  hold: (work: Promise<unknown>) => void,
+): ArtifactStore | undefined {
+  const timeout = timeoutOf(run.spec);
+  const start = parseTime(run.status?.startTime) ?? clock.now();
+  const leftMs = () => (timeout === undefined ? storePatienceMs : start + timeout - clock.now());
+  const stallMs = () => Math.min(storePatienceMs, Math.max(minStallMs, leftMs()));
+  return store === undefined ? undefined : impatientStore(store, { clock, signal, stallMs, hold });
 }
 
 function whileStoreIsDown<T>(deps: AgentDeps, run: Run, signal: AbortSignal, work: () => Promise<T>): Promise<T> {

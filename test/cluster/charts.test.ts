@@ -62,7 +62,7 @@ const renderings: Record<string, { chart: Chart; values: object }> = {
         priorityClassName: "system-cluster-critical",
       },
       controller: { jobWorkspaceTTL: "30m" },
-      webhook: { ...given, failurePolicy: "Ignore" },
+      webhook: { ...given, failurePolicy: "Ignore", clientCAConfigMap: "api-server-callers" },
       runExtensionAPI: {
         replicas: 3,
         priorityClassName: "",
@@ -71,7 +71,7 @@ const renderings: Record<string, { chart: Chart; values: object }> = {
       agent: { imagePullSecrets: ["registry"], resources: { requests: { cpu: "10m" } } },
       rbac: { aggregateToDefaultRoles: false },
       podDisruptionBudgets: { enabled: false },
-      networkPolicies: { metricsFrom: [] },
+      networkPolicies: { metricsFrom: [], apiServerFrom: [{ ipBlock: { cidr: "10.0.0.10/32" } }] },
       metrics: { serviceMonitor: { enabled: true, labels: { release: "prometheus" } } },
     },
   },

@@ -11,8 +11,8 @@ export interface PodRef {
 export const inPod = ({ namespace, name }: PodRef, script: string): Promise<string> =>
   kubectl(["exec", "-n", namespace, name, "-c", "runtime", "--", "bash", "-ceu", script]);
 
-/** A Node program in the container of the agent, which has no shell. `agent` is the number of its process there. */
-const besideAgent = ({ namespace, name }: PodRef, program: string): Promise<Outcome> => {
+/** A Node program in the container of the agent, which has no shell: `fs` is there, and the number of its process as `agent`. */
+export const besideAgent = ({ namespace, name }: PodRef, program: string): Promise<Outcome> => {
   const agent = 'const fs = require("fs"), agent = +fs.readFileSync("/proc/1/task/1/children", "utf8").split(" ")[0];';
   const node = ["/usr/lib/kruntimes/node", "-e", `${agent} ${program}`];
   return attempt("kubectl", ["exec", "-n", namespace, name, "-c", "runtimed", "--", ...node]);

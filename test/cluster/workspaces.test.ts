@@ -6,7 +6,7 @@ import { workspaceFinalizer } from "#api/labels.ts";
 import { persistentWorkspaces, runs, runtimes } from "#api/resources.ts";
 import { parseTime } from "#api/time.ts";
 import { conditionOf, type Pod, pods } from "#kube/builtin.ts";
-import { crashWhileRemoving, inPod, signalAgent } from "./inside.ts";
+import { crash, crashWhileRemoving, inPod, signalAgent } from "./inside.ts";
 import { bashRun, bashRuntime, finished, installPlatform, readyPods, readyRuntime } from "./platform.ts";
 import { adminClient, apply, attempt, image, kubectl, testNamespace, until, untilGone } from "./support.ts";
 
@@ -283,6 +283,30 @@ test.concurrent.each(Object.entries(losses))(
     await here.gone("ws");
   },
 );
+
+test.concurrent("files in memory outlive the containers of their Pod; lost with a restart of the node, they are told to be lost", async () => {
+  await using namespace = await testNamespace("memory");
+  const here = inNamespace(namespace.name);
+  const workspace = { emptyDir: { medium: "Memory", sizeLimit: "32Mi" } };
+  const [pod] = await readyRuntime(client, bashRuntime(namespace.name, { workspace }));
+  const on = here.pod(pod?.metadata.name ?? "");
+  await here.create("ws");
+  await here.does("writer", "ws", "echo data >file");
+  const restarted = (container: string) => (one: Pod) =>
+    [...(one.status?.initContainerStatuses ?? []), ...(one.status?.containerStatuses ?? [])].some(
+      ({ name, restartCount, ready }) => name === container && restartCount === 1 && ready === true,
+    );
+  for (const container of ["runtime", "runtimed"] as const) {
+    await crash(on, container);
+    await until(client, pods, on, restarted(container));
+  }
+  await here.does("reader", "ws", 'test "$(cat file)" = data');
+  // What a node leaves of a Pod that it starts again: the same Pod, and a volume in memory that is empty.
+  await inPod(on, "rm -rf /workspace/persistent");
+  await crash(on, "runtimed");
+  const { status } = await finished(client, await here.run("next", "ws", "true"));
+  expect(status, status?.message).toMatchObject({ phase: "Failed", reason: "WorkspaceLost" });
+});
 
 test.concurrent("an agent that crashes while it removes a workspace finishes that when it is back, and removes nothing else", async () => {
   await using namespace = await testNamespace("removal");

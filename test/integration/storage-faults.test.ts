@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
+import { runs } from "#api/resources.ts";
 import { StoreUnavailableError } from "#runtime/artifacts/store.ts";
 import { FilesError } from "#runtime/files/port.ts";
 import { AgentWorld } from "./support/agent-world.ts";
@@ -96,6 +97,37 @@ test("a slow store holds up the Runs that wait for their inputs, and no other", 
   for (const name of waiting) expect((await world.status(name)).phase).toBe("Running");
   ended.resolve();
   for (const name of waiting) expect(await world.untilOver(name)).toMatchObject({ phase: "Succeeded" });
+});
+
+test("nobody waits for a store that hangs: neither a Run that is not wanted any more, nor one that is out of time", async () => {
+  world = new AgentWorld();
+  const hanging = Promise.withResolvers<void>();
+  let calls = 0;
+  disturb(["store.open", "store.put"], () => {
+    calls++;
+    return hanging.promise;
+  });
+  world.programs.set("late", leavesArtifact);
+  await consumer("unwanted");
+  await world.createRun("late", { timeout: "1m" });
+  await world.createRun("beside");
+  world.start();
+  for (const name of ["unwanted", "late"]) await world.assign(name);
+  await world.until(() => calls === 2);
+  const patch = { spec: { termination: { mode: "Immediate" as const } } };
+  await world.client.of(runs).patch({ name: "unwanted", namespace: "default" }, patch);
+  expect(await world.untilOver("unwanted")).toMatchObject({ phase: "Cancelled" });
+  const late = await world.untilOver("late");
+  expect(late).toMatchObject({ phase: "Failed", reason: "ArtifactStoreUnavailable" });
+  expect(late.message).toContain("the artifact store does not answer");
+  await world.assign("beside");
+  expect(await world.untilOver("beside")).toMatchObject({ phase: "Succeeded" });
+  // What the store says much later changes nothing of what has ended.
+  hanging.resolve();
+  await world.until(async () => (await world.executor.list()).length === 0);
+  expect((await world.status("late")).artifactRefs).toBeUndefined();
+  expect(await world.files.stat("/workspace/runs")).toMatchObject({ kind: "Directory" });
+  expect(await world.files.list("/workspace/runs", 10)).toEqual([]);
 });
 
 test("a full store is asked again until there is room", async () => {

@@ -123,7 +123,7 @@ spec:
 {{- end -}}
 
 {{/* ServiceAccount, metrics Service, PodDisruptionBudget and NetworkPolicy of a component. Of a dict: root, component, and
-optionally valuesKey and openPorts (list of numbers that everybody may call). */}}
+optionally valuesKey and openPorts (list of numbers that the API server calls). */}}
 {{- define "kruntimes.around" -}}
 {{- $values := index .root.Values (.valuesKey | default .component) -}}
 apiVersion: v1
@@ -182,6 +182,10 @@ spec:
     {{- range .openPorts }}
     # The API server may call from an address that no selector can name.
     - ports: [{ port: {{ . }}, protocol: TCP }]
+      {{- with $.root.Values.networkPolicies.apiServerFrom }}
+      from:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
     {{- end }}
     {{- with .root.Values.networkPolicies.metricsFrom }}
     - ports: [{ port: 8080, protocol: TCP }]
