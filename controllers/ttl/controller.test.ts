@@ -165,3 +165,15 @@ test("a WorkflowRun stays until actions that it has recorded are told: nobody el
   await plane.settle();
   expect(await plane.find(workflowRuns, "w")).toBeUndefined();
 });
+
+test.each([
+  ["in the past", 1_000_000],
+  ["in the future", -1_000_000],
+])("a WorkflowRun whose end is %s, by the clock of who wrote it, is kept for its TTL", async (_, agoMs) => {
+  await start();
+  await endedWorkflowRun("w", agoMs);
+  await plane.elapse(59_000);
+  expect(await plane.find(workflowRuns, "w")).toBeDefined();
+  await plane.elapse(Math.max(0, -agoMs) + 1000);
+  expect(await plane.find(workflowRuns, "w")).toBeUndefined();
+});
