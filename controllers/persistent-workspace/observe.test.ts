@@ -223,7 +223,8 @@ const cases: Record<string, { given: Given; status: PersistentWorkspaceStatus; w
 };
 
 test.each(Object.entries(cases))("%s", (_, { given, status, want }) => {
-  const event = observe(seen(given), status, now);
+  const stored = seen(given);
+  const event = observe({ ...stored, workspace: { ...stored.workspace, status } }, status, now);
   const detail =
     event === undefined
       ? []

@@ -166,7 +166,9 @@ function released(seen: Seen, status: PersistentWorkspaceStatus, now: number): P
   if (status.boundPodUID === undefined) return hasFinalizer(seen.workspace) ? { type: "FINALIZER_LEFT" } : undefined;
   const other = lose(seen, status, now) ?? usage(seen, status, now);
   if (other !== undefined) return other;
-  return isDeleted(seen.workspace) ? undefined : { type: "NOT_DELETED" };
+  // Released in this very pass, its deletion is asked for already.
+  const isStored = seen.workspace.status?.phase === "Released";
+  return isStored && !isDeleted(seen.workspace) ? { type: "NOT_DELETED" } : undefined;
 }
 
 /** When to look again although nothing changes. */
