@@ -8,8 +8,9 @@ import { CliError } from "../errors.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import { clusterError } from "./errors.ts";
 import { onInterrupt } from "./interrupt.ts";
+import { ItemWriter } from "./item-writer.ts";
 import { adviceFor, endOf, exitCodeOf, hasEnded } from "./run-end.ts";
-import { readLog, writeItem } from "./run-logs.ts";
+import { readLog } from "./run-logs.ts";
 import type { Session } from "./session.ts";
 import { tell } from "./several.ts";
 
@@ -64,11 +65,13 @@ export async function followRun(run: Run, session: Session): Promise<ExitCode> {
 async function showOutput(name: string, session: Session, signal: AbortSignal): Promise<void> {
   try {
     const options = { follow: true, cursor: fromStart };
-    for await (const item of await readLog(name, options, session, signal)) writeItem(item, session.env);
+    using writer = new ItemWriter(session.env);
+    for await (const item of await readLog(name, options, session, signal)) writer.write(item);
   } catch (thrown) {
     if (signal.aborted) return;
     // Of a Run that was deleted the watch tells.
-    if (thrown instanceof StatusError && thrown.code === 404) return;
+    const answer = thrown instanceof CliError ? thrown.cause : thrown;
+    if (answer instanceof StatusError && answer.code === 404) return;
     const error = await clusterError(thrown, session);
     session.env.err.write(
       `krt: the output of Run ${name} cannot be shown: ${error instanceof Error ? error.message : error}\n`,

@@ -1,5 +1,4 @@
 import { createLogs, type LogItem, type RunLogOptions } from "#extension-api/client/logs.ts";
-import type { Environment } from "../environment.ts";
 import { logError } from "./log-errors.ts";
 import type { Session } from "./session.ts";
 
@@ -31,21 +30,4 @@ async function* explained(items: AsyncIterable<LogItem>, told: (error: unknown) 
   } catch (error) {
     throw told(error);
   }
-}
-
-/**
- * Writes what a Run wrote where it wrote it, byte for byte; words of the platform go to standard error.
- *
- * @param timestamps whether each line begins with its time
- */
-export function writeItem(item: LogItem, { out, err }: Pick<Environment, "out" | "err">, timestamps = false): void {
-  const before = timestamps ? `${item.time} ` : "";
-  if (item.stream === "system") {
-    err.write(`${before}* ${item.message}\n`);
-    return;
-  }
-  const stream = item.stream === "stderr" ? err : out;
-  const end = item.partial ? "" : "\n";
-  if (item.encoding === undefined) stream.write(`${before}${item.message}${end}`);
-  else stream.write(Buffer.concat([Buffer.from(before), Buffer.from(item.message, "base64"), Buffer.from(end)]));
 }

@@ -1,7 +1,8 @@
 import { timestamp } from "#api/time.ts";
 import { fromStart, type RunLogOptions } from "#extension-api/client/logs.ts";
+import { ItemWriter } from "../cluster/item-writer.ts";
 import { type ClusterFlags, withClusterOptions } from "../cluster/options.ts";
-import { readLog, writeItem } from "../cluster/run-logs.ts";
+import { readLog } from "../cluster/run-logs.ts";
 import { inCluster } from "../cluster/session.ts";
 import { showWorkflowLogs } from "../cluster/workflow-logs.ts";
 import type { Environment } from "../environment.ts";
@@ -40,9 +41,10 @@ export const addLogs: AddCommand = (parent, env, end) => {
       const { kind, name: object } = parseTarget(name);
       const code = await inCluster(flags, env, async (session) => {
         if (kind === "WorkflowRun") return showWorkflowLogs(object, options, timestamps, session);
+        using writer = new ItemWriter(env, timestamps);
         for await (const item of await readLog(object, options, session, env.interrupted)) {
           if (env.interrupted.aborted) break;
-          writeItem(item, env, timestamps);
+          writer.write(item);
         }
         return exitCodes.succeeded;
       });
