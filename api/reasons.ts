@@ -157,7 +157,7 @@ const action = {
   WorkflowNotCompleted: ["The run has not ended.", "Wait for its end, or Stop it first."],
   NothingToResume: [
     "Nothing is suspended and no gate is waiting.",
-    "Wait until the gate is active, then resume again.",
+    "Name a gate that waits; one that does not wait yet can be answered when it does.",
   ],
   NothingToStop: ["No active gate matches the selector.", "Correct the selector or leave it out."],
   NothingToRetry: ["No job would be repeated.", "Select jobs, or use restartSuccessful."],

@@ -1,6 +1,7 @@
 import type { ActionSpec } from "#api/kinds/workflow.ts";
 import { invalid, required } from "#api/validation/rule.ts";
 import { type FieldError, listOf, under } from "./field-error.ts";
+import { truthWords } from "./yaml-words.ts";
 
 type InputSpecs = NonNullable<ActionSpec["inputs"]>;
 
@@ -31,10 +32,13 @@ export function compileInputs(
   for (const [name, spec] of Object.entries(specs ?? {})) {
     const at = under(path, name);
     const { type = "string", required: must = false, options, description, default: given } = spec;
-    if (!inputName.test(name)) {
-      errors.push(
-        invalid(at, `"${name}" cannot be the name of an input`, "Use letters, digits, - and _, a letter or _ first."),
-      );
+    const unquoted = truthWords.get(name);
+    if (unquoted !== undefined || !inputName.test(name)) {
+      const advice =
+        unquoted === undefined
+          ? "Use letters, digits, - and _, a letter or _ first."
+          : `YAML reads the keys ${unquoted.join(", ")} as ${name}: put quotes around them.`;
+      errors.push(invalid(at, `"${name}" cannot be the name of an input`, advice));
     }
     if (type === "choice" && (options ?? []).length === 0) {
       errors.push(required(under(at, "options"), "a choice has options", "List the values that it can have."));

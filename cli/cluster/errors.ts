@@ -119,6 +119,9 @@ async function nameAdvice(
 ): Promise<string> {
   const { kind, plural } = resource;
   try {
+    // Who may not read other kinds gets the advice for this one.
+    const other = await namesake(resource, name, { client, namespace }).catch(() => undefined);
+    if (other !== undefined) return other;
     const { items } = await client.of(resource).list({ namespace, limit: 500 });
     const names = items.map(({ metadata }) => metadata.name);
     const meant = closest(name, names);
@@ -129,6 +132,35 @@ async function nameAdvice(
   } catch {
     return `See kubectl get ${plural} -n ${namespace}.`;
   }
+}
+
+/** What people mean by the name of another kind, and the command for that. */
+const namesakes: Readonly<Record<string, readonly (readonly [ResourceType<KubeObject>, (name: string) => string])[]>> =
+  {
+    Run: [
+      [
+        own.workflowRuns,
+        (name) => `\`krt workflow get ${name}\` shows it, \`krt logs workflowrun/${name}\` what it printed.`,
+      ],
+    ],
+    WorkflowRun: [
+      [own.workflows, (name) => `\`krt workflow list --workflow ${name}\` lists its runs.`],
+      [own.runs, (name) => `\`krt describe ${name}\` shows it, \`krt logs ${name}\` what it printed.`],
+    ],
+  };
+
+/** What to do when the name is that of an object of another kind. */
+async function namesake(
+  { kind }: ResourceType<KubeObject>,
+  text: string,
+  { client, namespace }: Pick<Place, "client" | "namespace">,
+): Promise<string | undefined> {
+  const name = text.slice(text.indexOf("/") + 1);
+  for (const [resource, advice] of namesakes[kind] ?? []) {
+    const { items } = await client.of(resource).list({ namespace, fieldSelector: `metadata.name=${name}` });
+    if (items.length > 0) return `There is a ${resource.kind} ${name}: ${advice(name)}`;
+  }
+  return undefined;
 }
 
 /** The error for a namespace that does not exist; undefined when it does, or nobody may know. */

@@ -51,5 +51,7 @@ export const collected = (value: string, before: readonly string[] = []): string
 export function pairs(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
   const at = text.indexOf("=");
   if (at < 1) throw new InvalidArgumentError("Write KEY=VALUE.");
-  return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
+  const key = text.slice(0, at);
+  if (Object.hasOwn(before, key)) throw new InvalidArgumentError(`${key} has a value already; give it once.`);
+  return { ...before, [key]: text.slice(at + 1) };
 }

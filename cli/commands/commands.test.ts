@@ -83,6 +83,22 @@ const mistakes: Record<string, { argv: string[]; want: string }> = {
     argv: ["local", "up", "--runtimes", "bahs"],
     want: "krt: krt brings no Runtime bahs\n     Did you mean bash?\n",
   },
+  "a variable that has two values": {
+    argv: ["run", "--env", "A=1", "--env", "A=2", "--", "x"],
+    want: "krt: option '--env <name=value>' argument 'A=2' is invalid. A has a value already; give it once.\n     See krt run --help.\n",
+  },
+  "a command of workflows that stands elsewhere": {
+    argv: ["workflow", "logs", "ci-x7k2p"],
+    want: "krt: there is no command workflow logs\n     Write krt logs workflowrun/NAME.\n",
+  },
+  "a command of workflows that is misspelt": {
+    argv: ["workflow", "resum", "ci-x7k2p"],
+    want: "krt: there is no command workflow resum\n     Did you mean resume?\n",
+  },
+  "a command of workflows that is like no other": {
+    argv: ["workflow", "frobnicate"],
+    want: "krt: there is no command workflow frobnicate\n     See krt workflow --help.\n",
+  },
   "a command that is misspelt": {
     argv: ["descrbe"],
     want: "krt: unknown command 'descrbe'\n(Did you mean describe?)\n     See krt --help.\n",

@@ -4,6 +4,7 @@ import { workflowRuns } from "#api/resources.ts";
 import { hasEnded } from "#api/workflow-phases.ts";
 import { listAll } from "#kube/client.ts";
 import { ActionError, performAction } from "#workflows/action-request.ts";
+import { clusterError } from "../cluster/errors.ts";
 import { type ClusterFlags, withClusterOptions } from "../cluster/options.ts";
 import { adviceFor } from "../cluster/run-end.ts";
 import { inCluster, type Session } from "../cluster/session.ts";
@@ -197,7 +198,7 @@ async function act(
       if (format === undefined) env.out.write(`${told(done.action)}\n`);
       return undefined;
     } catch (error) {
-      throw error instanceof ActionError ? refusal(name, action, error) : error;
+      throw error instanceof ActionError ? refusal(name, action, error) : await refusedAtOnce(error, session);
     }
   });
   if (format !== undefined && after.length > 0) {
@@ -241,6 +242,14 @@ function parametersOf(action: WorkflowActionVerb, flags: Flags): Partial<Workflo
   return undefined;
 }
 
+/** What admission says of an action is a refusal like any other; code 2 would mean that there is no such WorkflowRun. */
+async function refusedAtOnce(thrown: unknown, session: Session): Promise<unknown> {
+  const error = await clusterError(thrown, session);
+  if (!(error instanceof CliError) || error.exitCode !== exitCodes.usage) return error;
+  const { message, details, cause } = error;
+  return new CliError(message, { details, cause, exitCode: exitCodes.failed });
+}
+
 const exitCodeOf: Readonly<Record<ActionError["code"], ExitCode>> = {
   InvalidArgument: exitCodes.failed,
   FailedPrecondition: exitCodes.failed,
@@ -257,10 +266,21 @@ function refusal(name: string, verb: WorkflowActionVerb, error: ActionError): Cl
   const advice =
     code === "PermissionDenied"
       ? "Use --no-wait, or ask for the rights get and watch on workflowactions."
-      : adviceFor(reason);
+      : filledIn(adviceFor(reason), name, error.message);
   return new CliError(`${verb} of ${name}: ${why}${which}`, {
     exitCode: exitCodeOf[code],
     cause: error,
     ...(advice !== undefined && { advice }),
   });
+}
+
+/** The advice as a line that can be pasted, as far as the refusal tells what belongs into it. */
+function filledIn(advice: string | undefined, run: string, message: string): string | undefined {
+  const gate = /^gate ([^\s:]+)/.exec(message)?.[1];
+  if (gate === undefined) return advice;
+  const output = /(?:needs|option of) the output "([^"]+)"/.exec(message)?.[1];
+  return advice
+    ?.replace("NAME", run)
+    .replace("JOB/STEP", gate)
+    .replace("OUTPUT", output ?? "OUTPUT");
 }

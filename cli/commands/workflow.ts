@@ -2,11 +2,13 @@ import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import { workflowRuns, workflows } from "#api/resources.ts";
 import { workflowRunPhases } from "#api/workflow-phases.ts";
 import { renderTree } from "#workflows/tree.ts";
+import { suggestion } from "../closest.ts";
 import { followWorkflowRun, orderOf } from "../cluster/follow-workflow.ts";
 import { type ClusterFlags, withClusterOptions } from "../cluster/options.ts";
 import { inCluster } from "../cluster/session.ts";
 import { forEachName } from "../cluster/several.ts";
 import { readUsedRuns } from "../cluster/used-runs.ts";
+import { CliError } from "../errors.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { formatHelp, parseFormat } from "../output/format.ts";
 import { type AddCommand, withExamples } from "./command.ts";
@@ -43,6 +45,21 @@ export const addWorkflow: AddCommand = (parent, env, end) => {
     addWorkflowActions,
   ])
     add(workflow, env, end);
+  workflow.on("command:*", ([word = ""]: string[]) => {
+    const here = workflow.commands.flatMap((one) => [one.name(), ...one.aliases()]);
+    throw new CliError(`there is no command workflow ${word}`, {
+      advice: elsewhere[word] ?? suggestion(word, here) ?? `See ${env.invokedAs} workflow --help.`,
+    });
+  });
+};
+
+/** What people look for among the commands of workflows, and where it is. */
+const elsewhere: Readonly<Record<string, string>> = {
+  logs: "Write krt logs workflowrun/NAME.",
+  describe: "Write krt workflow get NAME, or kubectl describe workflowrun NAME.",
+  wait: "krt workflow watch NAME ends with the result of the run.",
+  cancel: "Write krt workflow stop NAME; terminate if nothing shall clean up.",
+  delete: "Write kubectl delete workflowrun NAME.",
 };
 
 const addWorkflowList: AddCommand = (parent, env, end) => {

@@ -71,6 +71,32 @@ const cases: Record<string, { before?: View; after: View; want: string[] }> = {
     after: one({ build: { phase: "Running", steps: [{ name: "a", phase: "Running", attempt: 2 }] } }),
     want: ["build/a Running (attempt 2)"],
   },
+  "an attempt of a job that another one follows, which also stand between two views": {
+    before: one({ build: running }),
+    after: one({
+      build: {
+        phase: "Running",
+        attempt: 3,
+        attempts: [
+          { number: 1, phase: "Failed", reason: "StepFailed", ...ended },
+          { number: 2, phase: "Failed", reason: "StepFailed", ...ended },
+        ],
+        steps: [{ name: "a", phase: "Succeeded" }],
+      },
+    }),
+    want: ["build Failed 200ms StepFailed", "build Failed (attempt 2) 200ms StepFailed", "build/a Succeeded"],
+  },
+  "an end that was told is not told again when another attempt follows": {
+    before: one({ build: { phase: "Failed", reason: "StepFailed" } }),
+    after: one({
+      build: {
+        phase: "Queued",
+        attempt: 2,
+        attempts: [{ number: 1, phase: "Failed", reason: "StepFailed", ...ended }],
+      },
+    }),
+    want: [],
+  },
   "labels have the WorkflowRun when there are several": {
     after: view({ workflowRuns: [aWorkflowRun("ci-1", { build: running }), aWorkflowRun("ci-2", { build: running })] }),
     want: ["ci-1 build/a Running", "ci-2 build/a Running"],

@@ -57,6 +57,9 @@ function* workflowFacts(
   for (const [id, job] of Object.entries(run.status?.jobs ?? {})) {
     const path = [...around, id];
     const key = `${run.metadata.uid}/${id}`;
+    for (const former of job.attempts ?? []) {
+      yield fact(`${key} ${former.number}`, label(path), { ...former, attempt: former.number });
+    }
     for (const step of job.steps ?? []) {
       for (const inner of step.steps ?? []) {
         if (inner.phase === "Waiting") continue;
@@ -67,7 +70,7 @@ function* workflowFacts(
     const child = usedBy(job, used, path.length);
     if (child !== undefined) yield* workflowFacts(child, used, path, label);
     // While a job runs, its steps say more than it does.
-    if (hasEnded(job.phase)) yield fact(key, label(path), job);
+    if (hasEnded(job.phase)) yield fact(`${key} ${job.attempt ?? 1}`, label(path), job);
   }
 }
 

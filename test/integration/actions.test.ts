@@ -87,6 +87,9 @@ test("suspend, resume and a gate with an output, by hand", async () => {
   expect(await phaseOf("gated")).toBe("Suspended");
   const incomplete = await krt("resume", "gated");
   expect(incomplete).toMatchObject({ code: 1, err: expect.stringContaining('gate a/approve needs the output "who"') });
+  expect(incomplete.err).toContain(
+    "Answer with krt workflow resume gated --node-field-selector name=a/approve --set-output who=VALUE.",
+  );
   const unknown = await krt("resume", "gated", "--node-field-selector", "nmae=a");
   expect(unknown.err).toContain('InvalidNodeFieldSelector: there is no field "nmae"');
   const opened = await krt("resume", "gated", "--node-field-selector", "name=a/approve", "--set-output", "who=alice");

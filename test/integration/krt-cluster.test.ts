@@ -196,6 +196,25 @@ test("get shows data that can be applied again, and tells of every name that is 
   expect(list).toMatchObject({ kind: "List", items: [{ apiVersion: "kruntimes.io/v1alpha1", kind: "Run" }] });
 });
 
+test("a name of another kind is told with the commands for that", async () => {
+  const spec = { jobs: { a: { "runs-on": "bash", steps: [{ name: "s", run: "true" }] } } };
+  await cluster.create(workflows, { metadata: { name: "taken", namespace }, spec });
+  await cluster.create(workflowRuns, { metadata: { name: "taken-1", namespace }, spec });
+  const here = "     There is a WorkflowRun taken-1: `krt workflow get taken-1` shows it, ";
+  for (const args of [
+    ["get", "taken-1"],
+    ["logs", "taken-1"],
+    ["describe", "wfr/taken-1"],
+  ]) {
+    expect(await krt(...args)).toMatchObject({ code: 5, err: expect.stringContaining(here) });
+  }
+  expect((await krt("workflow", "watch", "taken")).err).toBe(
+    "krt: there is no WorkflowRun taken in namespace default\n" +
+      "     There is a Workflow taken: `krt workflow list --workflow taken` lists its runs.\n",
+  );
+  await cluster.client.of(workflows).delete({ name: "taken", namespace });
+});
+
 test("describe tells why a Run waits, and what to do", async () => {
   await cluster.create(runs, bashRun("waiting", "true", { runtime: "nowhere" }));
   await cluster.until(runs, "waiting", ({ status }) => status?.reason === "RuntimeNotFound");

@@ -17,7 +17,7 @@ const wider = ["--restart-successful", "--node-field-selector", "job=report"];
 test("krt workflow retry --set: a value that does not fit is refused with what would, and leaves no action behind", async () => {
   await cluster.workflowFinished("regions");
   const refused = await krt("retry", "regions", ...wider, "--set", "region=east");
-  expect(refused.code).toBe(2);
+  expect(refused.code).toBe(1);
   expect(refused.err).toContain('Workflow "regions" has no input "region". Its inputs: regions.');
   const everything = await krt("retry", "regions", "--restart-successful");
   expect(everything).toMatchObject({ code: 2, err: expect.stringContaining("needs --node-field-selector") });

@@ -12,6 +12,7 @@ import {
 } from "@actions/expressions/ast";
 import { TokenType } from "@actions/expressions/lexer";
 import { listOf } from "../field-error.ts";
+import { quotesAdvice } from "../yaml-words.ts";
 import type { Scope } from "./scopes.ts";
 import { type Shape, same } from "./shape.ts";
 
@@ -200,7 +201,7 @@ function lastLink(
   return {
     offset: link.offset,
     message: `there is no ${shape.noun} "${name}" in ${text}`,
-    advice: `Declared there: ${listOf(shape.keys)}.`,
+    advice: quotesAdvice(name, shape.keys) ?? `Declared there: ${listOf(shape.keys)}.`,
   };
 }
 
