@@ -1,9 +1,10 @@
 /** Actions on programs that run, asked for with krt: what becomes of the programs, and of whoever waits for the answer. */
 import { existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { JobSpec } from "#api/kinds/job.ts";
 import type { WorkflowActionSpec } from "#api/kinds/workflow-action.ts";
-import { runs, runtimes, workflowActions, workflowRuns } from "#api/resources.ts";
+import { runs, runtimes, workflowActions, workflowRuns, workflows } from "#api/resources.ts";
 import type { Environment } from "#cli/environment.ts";
 import { persistentVolumeClaims } from "#kube/builtin.ts";
 import { bashRuntime, claim, namespace, TestCluster, workflowRun } from "./support/cluster.ts";
@@ -88,6 +89,35 @@ test.each([
     expect(told).toEqual(["Pending", "Succeeded"]);
   },
 );
+
+test("a run that is suspended starts nothing in the Workflow that a job of it uses, and says so there", async () => {
+  const path = (file: string) => `${cluster.directory}/held-${file}`;
+  const steps = [
+    { name: "one", run: `until test -e ${path("go")}; do sleep 0.02; done` },
+    { name: "two", run: `touch ${path("two")}` },
+  ];
+  await cluster.create(workflows, {
+    metadata: { name: "inner", namespace },
+    spec: { jobs: { a: { "runs-on": "bash", steps } } },
+  });
+  await cluster.create(workflowRuns, workflowRun("held", { call: { uses: "inner" } }));
+  const called = await cluster.until(
+    workflowRuns,
+    "held",
+    ({ status }) => status?.jobs?.call?.workflowRunName !== undefined,
+  );
+  const inner = called.status?.jobs?.call?.workflowRunName ?? "";
+  await cluster.until(workflowRuns, inner, ({ status }) => status?.jobs?.a?.steps?.[0]?.phase === "Running");
+  expect((await krt(["suspend", "held"])).code).toBe(0);
+  await writeFile(path("go"), "");
+  await cluster.until(workflowRuns, inner, ({ status }) => status?.jobs?.a?.steps?.[0]?.phase === "Succeeded");
+  const below = await krt(["resume", inner]);
+  expect(below).toMatchObject({ code: 1, err: expect.stringContaining("WorkflowRun held is suspended: resume that") });
+  expect((await cluster.get(workflowRuns, inner)).status?.jobs?.a?.steps?.[1]?.phase).toBe("Waiting");
+  expect((await krt(["resume", "held"])).code).toBe(0);
+  expect((await cluster.workflowFinished("held")).status?.phase).toBe("Succeeded");
+  expect(existsSync(path("two"))).toBe(true);
+});
 
 const flags: readonly (readonly [line: string, spec: Omit<WorkflowActionSpec, "workflowRef">])[] = [
   ["suspend", { action: "Suspend" }],
