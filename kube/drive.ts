@@ -16,8 +16,8 @@ export interface Step<Status, Effect> {
 export interface Drive<Seen, Status, Effect> {
   /** Everything the decision needs, from caches; the only reader. Undefined = there is no such object (any more). */
   gather(): Seen | undefined | Promise<Seen | undefined>;
-  /** Pure: observes and steps the machine until it settles. */
-  step(seen: Seen, now: number): Step<Status, Effect>;
+  /** Pure: observes and steps the machine until it settles. A long one lets others have their turn on the way. */
+  step(seen: Seen, now: number): Step<Status, Effect> | Promise<Step<Status, Effect>>;
   /**
    * Writes the status, once, with the resourceVersion of what was seen, and notes the answer in the cache. This write
    * is the claim: after it, and only after it, effects may follow.
@@ -42,7 +42,8 @@ export async function drive<Seen, Status, Effect>(
   const seen = await shape.gather();
   if (seen === undefined) return done;
   const now = clock.now();
-  const { changed, status, effects } = shape.step(seen, now);
+  const stepped = shape.step(seen, now);
+  const { changed, status, effects } = stepped instanceof Promise ? await stepped : stepped;
   if (signal?.aborted) return retry(signal.reason);
   if (changed) {
     try {

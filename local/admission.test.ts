@@ -21,7 +21,7 @@ function arrange() {
   const clock = new VirtualClock();
   const api = createApiServer({
     crds: platformCrds(),
-    admission: [localAdmission(() => client)],
+    admission: [localAdmission(() => client, clock)],
     clock,
     random: seededRandom(1),
   });

@@ -1,5 +1,6 @@
 import { formatFieldError } from "#api/field-error.ts";
 import type { KubeObject } from "#api/meta.ts";
+import type { Clock } from "#kube/ports.ts";
 import type { Client } from "#kube/resource.ts";
 import type { AdmissionRequest, AdmissionRule, UserInfo, Violation } from "#local/apiserver/index.ts";
 import { liveLookups } from "#webhook/lookups.ts";
@@ -16,9 +17,10 @@ import { controllerUser, systemUser } from "./identities.ts";
  */
 export function localAdmission(
   client: () => Client,
+  clock: Clock,
   identify: (user: UserInfo | undefined) => UserInfo = (user) => user ?? systemUser,
 ): AdmissionRule {
-  const deps = { lookups: liveLookups(client), controller: controllerUser.username };
+  const deps = { lookups: liveLookups(client, clock), controller: controllerUser.username };
   return (request) => {
     const { operation, kind, subresource, namespace, object, oldObject, userInfo } = request;
     // Without a promise where there is nothing to ask: most writes are of status.

@@ -93,7 +93,7 @@ async function start(options: ClusterOptions, begun: AsyncDisposableStack): Prom
   );
   const api = createApiServer({
     crds: platformCrds(),
-    admission: [localAdmission(() => client)],
+    admission: [localAdmission(() => client, clock)],
     storage: state.storage,
     clock,
     random,

@@ -18,7 +18,7 @@ function webhook(answers: (path: string) => unknown) {
     throw new Error("nothing to watch");
   };
   const client = createClient(memoryTransport({ handle, watch }, clock));
-  return createHandler({ lookups: liveLookups(() => client), controller, clock, logger: silentLogger });
+  return createHandler({ lookups: liveLookups(() => client, clock), controller, clock, logger: silentLogger });
 }
 
 const notFound = () => {

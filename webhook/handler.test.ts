@@ -26,7 +26,7 @@ function arrange() {
     watch: (request) => api.watch(request),
   };
   const client = createClient(memoryTransport(answering, clock));
-  const handler = createHandler({ lookups: liveLookups(() => client), controller, clock, logger: silentLogger });
+  const handler = createHandler({ lookups: liveLookups(() => client, clock), controller, clock, logger: silentLogger });
   const ask = async (body: unknown) => {
     const { status, body: text } = await handler.handle({
       body: typeof body === "string" ? body : JSON.stringify(body),

@@ -1,6 +1,6 @@
 import type { WorkflowSpec } from "#api/kinds/workflow.ts";
 import { collectTemplates, templatesOf } from "#workflows/collect-templates.ts";
-import { compileWorkflow } from "#workflows/compile-workflow.ts";
+import { compilingWorkflow } from "#workflows/compile-workflow.ts";
 import type { Compiled, WorkflowPlan } from "#workflows/plan.ts";
 import type { Lookups } from "./lookups.ts";
 
@@ -8,14 +8,15 @@ import type { Lookups } from "./lookups.ts";
 export async function compileLive(
   spec: WorkflowSpec,
   namespace: string,
-  lookups: Pick<Lookups, "workflow" | "action">,
+  lookups: Pick<Lookups, "workflow" | "action" | "inSlices">,
 ): Promise<Compiled<WorkflowPlan>> {
   const finder = {
     workflow: (name: string) => lookups.workflow(namespace, name),
     action: (name: string) => lookups.action(namespace, name),
   };
   const used = await collectTemplates(spec.jobs, finder, "spec.jobs");
-  return used.ok ? compileWorkflow(spec, { path: "spec", templates: templatesOf(used) }) : used;
+  if (!used.ok) return used;
+  return lookups.inSlices(compilingWorkflow(spec, { path: "spec", templates: templatesOf(used) }));
 }
 
 /**
@@ -25,7 +26,7 @@ export async function compileLive(
 export async function usageWarnings(
   spec: WorkflowSpec,
   namespace: string,
-  lookups: Pick<Lookups, "workflow" | "action">,
+  lookups: Pick<Lookups, "workflow" | "action" | "inSlices">,
 ): Promise<readonly string[]> {
   const compiled = await compileLive(spec, namespace, lookups);
   return compiled.ok ? [] : compiled.errors.map(({ path, message }) => `${path}: ${message}`);

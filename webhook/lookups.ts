@@ -5,7 +5,9 @@ import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import type { KubeObject } from "#api/meta.ts";
 import { actions, persistentWorkspaces, runtimes, workflowRuns, workflows } from "#api/resources.ts";
 import { type ControllerRevision, controllerRevisions } from "#kube/builtin.ts";
+import { inSlices } from "#kube/in-slices.ts";
 import { orNothing } from "#kube/or-nothing.ts";
+import type { Clock } from "#kube/ports.ts";
 import { type Client, pathOf, type ResourceType } from "#kube/resource.ts";
 import type { ApiRequest } from "#kube/transport.ts";
 import { type Access, reviewUse } from "./access-review.ts";
@@ -27,6 +29,8 @@ export interface Lookups {
   recentWorkspace(namespace: string, name: string): Promise<PersistentWorkspace | undefined>;
   /** Likewise, and without its spec and status, which may be large. */
   recentWorkflowRun(namespace: string, name: string): Promise<KubeObject | undefined>;
+  /** Does long work so that other requests go on meanwhile. */
+  inSlices<T>(work: Generator<void, T>): Promise<T>;
   /** Whether somebody has the right `use` on a workspace. */
   mayUse(requester: Requester, namespace: string, workspace: string): Promise<Access>;
 }
@@ -44,7 +48,7 @@ const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=
 const remembered = { resourceVersion: "0" };
 
 /** Looks up by the API, never in a cache of ours. */
-export function liveLookups(client: () => Client): Lookups {
+export function liveLookups(client: () => Client, clock: Clock): Lookups {
   const read =
     <T extends KubeObject>(resource: ResourceType<T>, how: Pick<ApiRequest, "query" | "accept"> = {}) =>
     (namespace: string, name: string): Promise<T | undefined> => {
@@ -60,6 +64,7 @@ export function liveLookups(client: () => Client): Lookups {
     snapshot: read(controllerRevisions),
     recentWorkspace: read(persistentWorkspaces, { query: remembered }),
     recentWorkflowRun: read<KubeObject>(workflowRuns, { query: remembered, accept: metadataOnly }),
+    inSlices: (work) => inSlices(work, clock),
     mayUse: (requester, namespace, name) => reviewUse(client().transport, requester, { namespace, name }),
   };
 }

@@ -30,7 +30,12 @@ export async function main(args: readonly string[]): Promise<void> {
   const recorder = createRecorder({ client, ...ports, component: "kruntimes.io/webhook", instance: pod });
 
   let pair = await readKeyPair(flags.certificate);
-  const handler = createHandler({ lookups: liveLookups(() => client), controller: flags.controller, clock, logger });
+  const handler = createHandler({
+    lookups: liveLookups(() => client, clock),
+    controller: flags.controller,
+    clock,
+    logger,
+  });
   const reviews = await serveHttp({
     port: flags.port,
     logger,

@@ -7,7 +7,7 @@ import type { WorkflowAction } from "#api/kinds/workflow-action.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import type { KubeObject } from "#api/meta.ts";
 import { validateCreate, validateUpdate } from "#api/validation/index.ts";
-import { compileAction, workflowErrors } from "#workflows/compile-workflow.ts";
+import { compilingAction, findingErrors } from "#workflows/compile-workflow.ts";
 import { usageWarnings } from "./live-templates.ts";
 import type { Lookups } from "./lookups.ts";
 import type { Requester } from "./requester.ts";
@@ -45,12 +45,15 @@ export async function review(request: Review, deps: ReviewDeps): Promise<Verdict
   if (operation === "UPDATE") {
     // Nobody can tell what may not change.
     if (oldObject === undefined) return { kind: "undecided", message: `the UPDATE of a ${kind} has no oldObject` };
-    const errors = [...validateUpdate(kind, oldObject, object), ...newCompileErrors(kind, oldObject, object)];
+    const errors = [
+      ...validateUpdate(kind, oldObject, object),
+      ...(await newCompileErrors(kind, oldObject, object, deps.lookups)),
+    ];
     return errors.length > 0 ? verdictOf(errors) : withReferences(request, deps.lookups);
   }
   const errors = validateCreate(kind, object);
   // What is refused by name already would only be refused again, in other words, by the compiler.
-  if (errors.length === 0) errors.push(...compileErrors(kind, object));
+  if (errors.length === 0) errors.push(...(await compileErrors(kind, object, deps.lookups)));
   if (errors.length > 0) return verdictOf(errors);
   if (kind !== "Run") return withReferences(request, deps.lookups);
   return judgeRun(request.namespace, object as Run, request.requester, deps);
@@ -88,25 +91,30 @@ async function withReferences(request: Review, lookups: Lookups): Promise<Verdic
 }
 
 /** What a change of a template makes wrong; what was wrong before is not held against it. */
-function newCompileErrors(kind: Kind, old: KubeObject, object: KubeObject): readonly FieldError[] {
+async function newCompileErrors(
+  kind: Kind,
+  old: KubeObject,
+  object: KubeObject,
+  lookups: Lookups,
+): Promise<readonly FieldError[]> {
   if (kind !== "Workflow" && kind !== "Action") return [];
   if (jsonEqual((old as Workflow | Action).spec, (object as Workflow | Action).spec)) return [];
-  const before = compileErrors(kind, old);
+  const before = await compileErrors(kind, old, lookups);
   // Messages name what there is instead, which the change may be about.
   const isOld = ({ path, type }: FieldError) => before.some((was) => was.path === path && was.type === type);
-  return compileErrors(kind, object).filter((error) => !isOld(error));
+  return (await compileErrors(kind, object, lookups)).filter((error) => !isOld(error));
 }
 
-function compileErrors(kind: Kind, object: KubeObject): readonly FieldError[] {
+async function compileErrors(kind: Kind, object: KubeObject, lookups: Lookups): Promise<readonly FieldError[]> {
   switch (kind) {
     case "Workflow":
-      return workflowErrors((object as Workflow).spec);
+      return lookups.inSlices(findingErrors((object as Workflow).spec));
     case "WorkflowRun": {
       const { jobs } = (object as WorkflowRun).spec;
-      return jobs === undefined ? [] : workflowErrors({ jobs });
+      return jobs === undefined ? [] : lookups.inSlices(findingErrors({ jobs }));
     }
     case "Action":
-      return errorsOf(compileAction((object as Action).spec));
+      return errorsOf(await lookups.inSlices(compilingAction((object as Action).spec)));
     default:
       return [];
   }

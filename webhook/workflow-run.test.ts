@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { parse } from "yaml";
 import type { Action, Workflow } from "#api/kinds/workflow.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
+import { finish, type Work } from "#api/work.ts";
 import { usageWarnings } from "./live-templates.ts";
 import { workflowRunErrors } from "./workflow-run.ts";
 
@@ -26,6 +27,7 @@ const lookups = {
   async action(_: string, name: string): Promise<Action | undefined> {
     return name === "lint" ? { metadata: { name }, spec: lint } : undefined;
   },
+  inSlices: async <T>(work: Work<T>): Promise<T> => finish(work),
 };
 
 const run = (spec: string, metadata: object = {}): WorkflowRun => ({

@@ -14,7 +14,7 @@ import { controllingWorkflowRun } from "./ownership.ts";
 export async function workflowRunErrors(
   run: WorkflowRun,
   namespace: string,
-  lookups: Pick<Lookups, "workflow" | "action">,
+  lookups: Pick<Lookups, "workflow" | "action" | "inSlices">,
 ): Promise<readonly FieldError[]> {
   // A job that is a Workflow takes it from the snapshot of the run at the top; the live one may be another by now.
   if (controllingWorkflowRun(run) !== undefined) return [];

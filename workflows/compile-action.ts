@@ -1,6 +1,7 @@
 import type { StepSpec } from "#api/kinds/job.ts";
 import type { ActionSpec } from "#api/kinds/workflow.ts";
 import { forbidden } from "#api/validation/rule.ts";
+import { finish, type Work } from "#api/work.ts";
 import { compileSteps, knownSteps } from "./compile-steps.ts";
 import { compileEnv, compileOutputs } from "./compile-texts.ts";
 import { actionScopes } from "./expressions/scopes.ts";
@@ -9,18 +10,25 @@ import { compileInputs } from "./inputs.ts";
 import type { ActionPlan, Compiled, Where } from "./plan.ts";
 import { unchecked } from "./uses.ts";
 
+type Spec = Pick<ActionSpec, "steps" | "outputs" | "inputs" | "env">;
+
 /** Compiles an Action: its inputs, its steps and the expressions in them and in its outputs. */
-export function compileAction(
-  spec: Pick<ActionSpec, "steps" | "outputs" | "inputs" | "env">,
+export function compileAction(spec: Spec, where?: Pick<Where, "path">): Compiled<ActionPlan> {
+  return finish(compilingAction(spec, where));
+}
+
+/** The same, step by step. */
+export function* compilingAction(
+  spec: Spec,
   { path }: Pick<Where, "path"> = { path: "spec" },
-): Compiled<ActionPlan> {
+): Work<Compiled<ActionPlan>> {
   const { inputs, errors } = compileInputs(spec.inputs, under(path, "inputs"));
   const scopes = actionScopes([...inputs.keys()], knownSteps(spec.steps, unchecked), Object.keys(spec.env ?? {}));
   const { env, errors: envErrors } = compileEnv(spec.env, () => scopes.env, under(path, "env"));
   const around = { path, runtime: undefined, scopes: scopes.step, uses: unchecked };
   const foreign = spec.steps.flatMap((step, index) => foreignErrors(step, under(path, "steps", index)));
   const { steps, errors: stepErrors } =
-    foreign.length > 0 ? { steps: [], errors: foreign } : compileSteps(spec.steps, around);
+    foreign.length > 0 ? { steps: [], errors: foreign } : yield* compileSteps(spec.steps, around);
   const { texts: outputs, errors: outputErrors } = compileOutputs(spec.outputs, scopes.outputs, under(path, "outputs"));
   const all: FieldError[] = [...errors, ...envErrors, ...stepErrors, ...outputErrors];
   return all.length > 0 ? { ok: false, errors: all } : { ok: true, plan: { steps, env, inputs, outputs } };

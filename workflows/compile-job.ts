@@ -1,5 +1,6 @@
 import type { JobSpec } from "#api/kinds/job.ts";
 import { forbidden, invalid, required } from "#api/validation/rule.ts";
+import type { Work } from "#api/work.ts";
 import { compileCommon } from "./compile-common.ts";
 import { compileSteps, knownSteps } from "./compile-steps.ts";
 import { compileStrategy } from "./compile-strategy.ts";
@@ -32,7 +33,7 @@ export interface Workflow {
 type Result<Plan> = { readonly plan: Plan; readonly errors: readonly FieldError[] };
 
 /** Compiles one job. With errors the plan is not complete. */
-export function compileJob(id: string, job: JobSpec, workflow: Workflow): Result<JobPlan> {
+export function* compileJob(id: string, job: JobSpec, workflow: Workflow): Work<Result<JobPlan>> {
   const { graph, jobs, where, uses } = workflow;
   const path = under(where.path, "jobs", id);
   const needs = graph.needs.get(id) ?? [];
@@ -51,7 +52,7 @@ export function compileJob(id: string, job: JobSpec, workflow: Workflow): Result
 
   const { common, errors: commonErrors } = compileCommon(job, { condition: scopes.condition, rest: scopes.head }, path);
   const { env, errors: envErrors } = compileEnv(job.env, () => scopes.head, under(path, "env"));
-  const { plan: work, errors: workErrors } = compileJobWork(id, job, path, scopes, workflow);
+  const { plan: work, errors: workErrors } = yield* compileJobWork(id, job, path, scopes, workflow);
   const { texts: outputs, errors: outputErrors } = compileTexts(job.outputs, scopes.outputs, under(path, "outputs"));
   const plan: JobPlan = {
     id,
@@ -85,14 +86,15 @@ function ancestorsOf(id: string, { needs }: JobGraph): string[] {
 
 const noSteps: StepsWork = { kind: "steps", runsOn: { text: "", expressions: [] }, steps: [] };
 
-function compileJobWork(
+function* compileJobWork(
   id: string,
   job: JobSpec,
   path: string,
   scopes: JobScopes,
   workflow: Workflow,
-): Result<JobPlan["work"]> {
-  if (job.steps !== undefined && job.uses === undefined) return compileStepsWork(id, job, path, scopes, workflow);
+): Work<Result<JobPlan["work"]>> {
+  if (job.steps !== undefined && job.uses === undefined)
+    return yield* compileStepsWork(id, job, path, scopes, workflow);
   if (job.uses !== undefined && job.steps === undefined)
     return compileWorkflowWork(job, job.uses, path, scopes, workflow);
   const advice = "Write exactly one of steps and uses.";
@@ -103,13 +105,13 @@ function compileJobWork(
   return { plan: noSteps, errors: [error] };
 }
 
-function compileStepsWork(
+function* compileStepsWork(
   id: string,
   job: JobSpec,
   path: string,
   scopes: JobScopes,
   { jobs, graph, where, uses }: Workflow,
-): Result<StepsWork> {
+): Work<Result<StepsWork>> {
   const specs = job.steps ?? [];
   const errors: FieldError[] = [];
   if (job.with !== undefined) {
@@ -128,7 +130,7 @@ function compileStepsWork(
     if (!known.ok) errors.push(invalid(at, known.message, "Write the name of a Runtime."));
   }
   const runtime = name === undefined || runsOn.expressions.length > 0 ? undefined : where.languageOf?.(name);
-  const { steps, errors: stepErrors } = compileSteps(specs, { path, runtime, scopes: scopes.step, uses });
+  const { steps, errors: stepErrors } = yield* compileSteps(specs, { path, runtime, scopes: scopes.step, uses });
   errors.push(...stepErrors);
   const withArtifacts = steps.map((step): StepPlan => {
     const spec = specs[step.index];

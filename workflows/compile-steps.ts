@@ -1,5 +1,6 @@
 import type { StepSpec } from "#api/kinds/job.ts";
 import { invalid } from "#api/validation/rule.ts";
+import type { Work } from "#api/work.ts";
 import { compileCommon } from "./compile-common.ts";
 import { compileEnv } from "./compile-texts.ts";
 import { compileWork } from "./compile-work.ts";
@@ -25,10 +26,10 @@ export interface Surroundings {
 }
 
 /** Compiles the steps without their artifacts. */
-export function compileSteps(
+export function* compileSteps(
   specs: readonly StepSpec[],
   around: Surroundings,
-): { steps: StepPlan[]; errors: FieldError[] } {
+): Work<{ steps: StepPlan[]; errors: FieldError[] }> {
   const path = under(around.path, "steps");
   if (specs.length === 0 || specs.length > maxSteps) {
     const message = specs.length === 0 ? "there is no step" : `there are ${specs.length} steps`;
@@ -38,7 +39,8 @@ export function compileSteps(
     "step",
     specs.map((step, index) => [step.name, under(path, index, "name")]),
   );
-  const steps = specs.map((spec, index): StepPlan => {
+  const steps: StepPlan[] = [];
+  for (const [index, spec] of specs.entries()) {
     const at = under(path, index);
     const scopes = around.scopes(index, Object.keys(spec.env ?? {}));
     const { common, errors: faults } = compileCommon(spec, scopes, at);
@@ -47,8 +49,9 @@ export function compileSteps(
     errors.push(...envFaults);
     const { work, errors: workFaults } = compileWork(spec, scopes, at, around);
     errors.push(...workFaults);
-    return { name: spec.name, index, path: at, ...common, env, artifacts: [], work };
-  });
+    steps.push({ name: spec.name, index, path: at, ...common, env, artifacts: [], work });
+    yield;
+  }
   return { steps, errors };
 }
 

@@ -1,5 +1,6 @@
 import type { WorkflowSpec } from "#api/kinds/workflow.ts";
 import { invalid, tooLong } from "#api/validation/rule.ts";
+import { finish, type Work } from "#api/work.ts";
 import { compileJob, type Jobs, neededJob } from "./compile-job.ts";
 import { compileEnv, compileOutputs } from "./compile-texts.ts";
 import type { Template } from "./expressions/compile.ts";
@@ -13,7 +14,7 @@ import { compileInputs } from "./inputs.ts";
 import { type Compiled, type JobPlan, type StepPlan, stepsOf, type Where, type WorkflowPlan } from "./plan.ts";
 import type { Uses } from "./uses.ts";
 
-export { compileAction } from "./compile-action.ts";
+export { compileAction, compilingAction } from "./compile-action.ts";
 export type { ActionPlan, Compiled, JobPlan, StepPlan, Where, WorkflowPlan } from "./plan.ts";
 
 /** Most jobs of a workflow; the schema has the same. */
@@ -26,6 +27,11 @@ type Spec = Pick<WorkflowSpec, "jobs" | "inputs" | "outputs" | "env">;
  * finds. Fields that no code honours yet are another matter: `unsupported` in api/ knows them.
  */
 export function compileWorkflow(spec: Spec, where: Where = { path: "spec" }): Compiled<WorkflowPlan> {
+  return finish(compilingWorkflow(spec, where));
+}
+
+/** The same, step by step: 1,000 steps full of expressions would keep a server from everything else for too long. */
+export function compilingWorkflow(spec: Spec, where: Where = { path: "spec" }): Work<Compiled<WorkflowPlan>> {
   return compile(spec, where, following(where, compile));
 }
 
@@ -34,17 +40,23 @@ export function compileWorkflow(spec: Spec, where: Where = { path: "spec" }): Co
  * said about them is taken as right.
  */
 export function workflowErrors(spec: Spec, where: Where = { path: "spec" }): readonly FieldError[] {
-  const compiled = compile(spec, where, following(where, compile, { kind: "unchecked" }));
+  return finish(findingErrors(spec, where));
+}
+
+/** The same, step by step. */
+export function* findingErrors(spec: Spec, where: Where = { path: "spec" }): Work<readonly FieldError[]> {
+  const compiled = yield* compile(spec, where, following(where, compile, { kind: "unchecked" }));
   return compiled.ok ? [] : compiled.errors;
 }
 
-function compile(spec: Spec, where: Where, uses: Uses): Compiled<WorkflowPlan> {
+function* compile(spec: Spec, where: Where, uses: Uses): Work<Compiled<WorkflowPlan>> {
   const path = under(where.path, "jobs");
   const ids = Object.keys(spec.jobs);
   if (ids.length === 0 || ids.length > maxJobs) {
     const message = ids.length === 0 ? "there is no job" : `there are ${ids.length} jobs`;
     return { ok: false, errors: [invalid(path, message, `Write 1 to ${maxJobs} jobs.`)] };
   }
+  yield* uses.prepare(spec.jobs);
   const { graph, errors: graphErrors } = buildGraph(spec.jobs, path);
   const idErrors = checkIdentifiers(
     "job",
@@ -64,7 +76,7 @@ function compile(spec: Spec, where: Where, uses: Uses): Compiled<WorkflowPlan> {
   for (const id of graph.order) {
     const job = jobs[id];
     if (job === undefined) continue;
-    const { plan, errors: faults } = compileJob(id, job, around);
+    const { plan, errors: faults } = yield* compileJob(id, job, around);
     errors.push(...faults);
     plans.set(id, plan);
   }

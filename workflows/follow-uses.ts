@@ -1,7 +1,8 @@
 import type { WorkflowSpec } from "#api/kinds/workflow.ts";
+import { finish, type Work } from "#api/work.ts";
 import { usedBy } from "./collect-templates.ts";
-import { compileAction } from "./compile-action.ts";
-import type { Compiled, Templates, Where, WorkflowPlan } from "./plan.ts";
+import { compilingAction } from "./compile-action.ts";
+import type { ActionPlan, Compiled, Templates, Where, WorkflowPlan } from "./plan.ts";
 import { maxLevels, type Used, type Uses } from "./uses.ts";
 
 /**
@@ -12,7 +13,7 @@ import { maxLevels, type Used, type Uses } from "./uses.ts";
  */
 export function following(
   where: Where,
-  compile: (spec: WorkflowSpec, where: Where, uses: Uses) => Compiled<WorkflowPlan>,
+  compile: (spec: WorkflowSpec, where: Where, uses: Uses) => Work<Compiled<WorkflowPlan>>,
   absent?: Used<never>,
 ): Uses {
   const { templates } = where;
@@ -22,29 +23,44 @@ export function following(
       message: `there is no ${kind} "${name}"`,
       advice: "Create it, or correct the name.",
     };
+  function* action(name: string): Work<Used<ActionPlan>> {
+    const spec = templates?.action(name);
+    if (spec === undefined) return missing("Action", name);
+    return usedPlan(`Action "${name}"`, yield* compilingAction(spec));
+  }
+  function* workflow(name: string): Work<Used<WorkflowPlan>> {
+    const spec = templates?.workflow(name);
+    if (templates === undefined || spec === undefined) return missing("Workflow", name);
+    const trouble = tangled(name, templates);
+    return trouble ?? usedPlan(`Workflow "${name}"`, yield* compile(spec, { ...where, path: "spec" }, uses));
+  }
+  const [actions, workflows] = [new Once(action), new Once(workflow)];
   const uses: Uses = {
-    action: once((name) => {
-      const spec = templates?.action(name);
-      return spec === undefined ? missing("Action", name) : usedPlan(`Action "${name}"`, compileAction(spec));
-    }),
-    workflow: once((name) => {
-      const spec = templates?.workflow(name);
-      if (templates === undefined || spec === undefined) return missing("Workflow", name);
-      return (
-        tangled(name, templates) ?? usedPlan(`Workflow "${name}"`, compile(spec, { ...where, path: "spec" }, uses))
-      );
-    }),
+    action: (name) => finish(actions.find(name)),
+    workflow: (name) => finish(workflows.find(name)),
+    *prepare(jobs) {
+      const used = usedBy(jobs);
+      for (const name of used.actions) yield* actions.find(name);
+      for (const name of used.workflows) yield* workflows.find(name);
+    },
   };
   return uses;
 }
 
-function once<T>(find: (name: string) => T): (name: string) => T {
-  const found = new Map<string, T>();
-  return (name) => {
-    const known = found.get(name) ?? find(name);
-    found.set(name, known);
+/** Remembers what was found. */
+class Once<T> {
+  readonly #found = new Map<string, T>();
+  readonly #search: (name: string) => Work<T>;
+
+  constructor(search: (name: string) => Work<T>) {
+    this.#search = search;
+  }
+
+  *find(name: string): Work<T> {
+    const known = this.#found.get(name) ?? (yield* this.#search(name));
+    this.#found.set(name, known);
     return known;
-  };
+  }
 }
 
 interface Way {

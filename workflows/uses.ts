@@ -1,4 +1,6 @@
+import type { JobSpec } from "#api/kinds/job.ts";
 import { invalid } from "#api/validation/rule.ts";
+import type { Work } from "#api/work.ts";
 import type { FieldError } from "./field-error.ts";
 import type { ActionPlan, WorkflowPlan } from "./plan.ts";
 
@@ -19,12 +21,15 @@ export type Used<Plan> =
 export interface Uses {
   action(name: string): Used<ActionPlan>;
   workflow(name: string): Used<WorkflowPlan>;
+  /** Compiles all that jobs use, step by step, so that the answers are there when they are asked for. */
+  prepare(jobs: Readonly<Record<string, JobSpec>>): Work<void>;
 }
 
 /** For steps that use nothing: those of Actions. */
 export const unchecked: Uses = {
   action: () => ({ kind: "unchecked" }),
   workflow: () => ({ kind: "unchecked" }),
+  *prepare() {},
 };
 
 /** The error of a `uses` that leads nowhere, if it does. */

@@ -9,6 +9,11 @@ import { platformCrds } from "#local/crds.ts";
 /** An API server in this process with the schemas and the admission rules of a cluster, and nothing that acts on objects. */
 export function judge(clock: Clock, random: Random): { readonly client: Client; close(): void } {
   const client = createClient(memoryTransport({ handle: (r) => api.handle(r), watch: (r) => api.watch(r) }, clock));
-  const api = createApiServer({ crds: platformCrds(), admission: [localAdmission(() => client)], clock, random });
+  const api = createApiServer({
+    crds: platformCrds(),
+    admission: [localAdmission(() => client, clock)],
+    clock,
+    random,
+  });
   return { client, close: () => api.close() };
 }

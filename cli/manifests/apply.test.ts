@@ -18,7 +18,12 @@ const crds = platformCrds();
 function setup() {
   const clock = new VirtualClock();
   const client = createClient(memoryTransport({ handle: (r) => api.handle(r), watch: (r) => api.watch(r) }, clock));
-  const api = createApiServer({ crds, admission: [localAdmission(() => client)], clock, random: seededRandom(7) });
+  const api = createApiServer({
+    crds,
+    admission: [localAdmission(() => client, clock)],
+    clock,
+    random: seededRandom(7),
+  });
   return { client, api };
 }
 

@@ -1,4 +1,5 @@
 import type { JobStatus, WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
+import type { Work } from "#api/work.ts";
 import { hasEnded } from "#api/workflow-phases.ts";
 import { isBad } from "#machines/derive.ts";
 import { type JobEffect, type JobEvent, jobMachine, jobStatus, newJob, restoreJob } from "#machines/job.ts";
@@ -45,14 +46,14 @@ interface Pass {
  * The jobs after this pass; the same object when none has moved. Jobs are taken in an order in which every job comes after those it
  * needs, so that whatever became possible happens in this pass.
  */
-export function advanceJobs(
+export function* advanceJobs(
   seen: Seen,
   plan: WorkflowPlan,
   status: WorkflowRunStatus,
   ending: Ending | undefined,
   now: number,
   add: (effect: EffectOfJob) => void,
-): Record<string, JobStatus> {
+): Work<Record<string, JobStatus>> {
   const before = status.jobs ?? {};
   const pass: Pass = {
     seen,
@@ -71,7 +72,9 @@ export function advanceJobs(
   for (const id of plan.order) {
     const job = plan.jobs.get(id);
     if (job === undefined) continue;
-    changed = (job.strategy === undefined ? advanceOne(pass, job) : advanceMatrix(pass, job, job.strategy)) || changed;
+    const moved = job.strategy === undefined ? advanceOne(pass, job) : yield* advanceMatrix(pass, job, job.strategy);
+    changed = moved || changed;
+    yield;
   }
   return changed ? pass.jobs : before;
 }
@@ -170,11 +173,11 @@ function advanceCall(
 }
 
 /** Moves a job with a matrix and its instances. */
-function advanceMatrix(pass: Pass, job: JobPlan, strategy: StrategyPlan): boolean {
+function* advanceMatrix(pass: Pass, job: JobPlan, strategy: StrategyPlan): Work<boolean> {
   const moved = advanceGroup(pass, job, strategy);
   const { instances = 0, phase } = memberOf(pass.jobs, job.id) ?? newJob();
   if (phase !== "Running") return moved;
-  const isMoved = advanceInstances(pass, job, strategy, instances);
+  const isMoved = yield* advanceInstances(pass, job, strategy, instances);
   return (isMoved && advanceGroup(pass, job, strategy)) || isMoved || moved;
 }
 
@@ -212,7 +215,7 @@ function instancesIn(jobs: Readonly<Record<string, JobStatus>>, id: string, coun
   });
 }
 
-function advanceInstances(pass: Pass, job: JobPlan, strategy: StrategyPlan, total: number): boolean {
+function* advanceInstances(pass: Pass, job: JobPlan, strategy: StrategyPlan, total: number): Work<boolean> {
   const { maxParallel = total, failFast } = strategy;
   let isMoved = false;
   const before = instancesIn(pass.jobs, job.id, total);
@@ -224,6 +227,7 @@ function advanceInstances(pass: Pass, job: JobPlan, strategy: StrategyPlan, tota
     if (hasEnded(old.phase)) continue;
     const ending = failed === undefined ? undefined : endedBy(failed);
     const instance = { job: job.id, index, total, values: { ...(old.matrix as object | undefined) } };
+    yield;
     if (!advanceOne(pass, { ...job, id: key }, { instance, ending, isFull: running >= maxParallel })) continue;
     isMoved = true;
     const next = pass.jobs[key] ?? old;

@@ -1,7 +1,8 @@
 import type { AppliedAction, JobStatus, StepStatus, WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
+import { finish, type Work } from "#api/work.ts";
 import { hasEnded } from "#api/workflow-phases.ts";
 import { cancelReasons } from "#machines/job-status.ts";
-import { settle, step } from "#machines/lib/settle.ts";
+import { settling, step } from "#machines/lib/settle.ts";
 import {
   restoreWorkflowRun,
   type WorkflowRunEffect,
@@ -35,6 +36,11 @@ export interface Advanced {
  * in an order in which every job comes after those it needs, so that whatever became possible happens in this pass.
  */
 export function advance(seen: Seen, now: number): Advanced {
+  return finish(advancing(seen, now));
+}
+
+/** The same, job by job: hundreds of instances that begin at once would keep a controller from everything else for too long. */
+export function* advancing(seen: Seen, now: number): Work<Advanced> {
   const before = restoreWorkflowRun(seen.run.status);
   const effects = new Map<string, Effect>();
   const add = (effect: Effect) => effects.set(JSON.stringify(effect), effect);
@@ -58,15 +64,15 @@ export function advance(seen: Seen, now: number): Advanced {
     now,
   });
   const isReopened = informed.hasTag("terminal") && !drained.snapshot.hasTag("terminal");
-  const settled = settle({
+  const settled = yield* settling({
     machine: workflowRunMachine,
     snapshot: drained.snapshot,
-    observe: (snapshot): WorkflowRunEvent | undefined => {
+    *observe(snapshot): Work<WorkflowRunEvent | undefined> {
       if (isReopened) return undefined;
       const status = workflowRunStatus(snapshot);
       const goes = status.phase === "Running" || status.phase === "Suspended" || status.phase === "Stopping";
       if (plan !== undefined && goes) {
-        const jobs = advanceJobs(seen, plan, status, endingOf(status), now, add);
+        const jobs = yield* advanceJobs(seen, plan, status, endingOf(status), now, add);
         if (jobs !== status.jobs) return { type: "JOBS", jobs };
       }
       return observeRun(seen, status, now);

@@ -8,6 +8,7 @@ import type { ControllerDeps, Informers } from "#controllers/informers.ts";
 import { tell, workflowEnd } from "#controllers/trouble.ts";
 import { type Controller, createController } from "#kube/controller.ts";
 import { drive } from "#kube/drive.ts";
+import { inSlices } from "#kube/in-slices.ts";
 import type { Informer } from "#kube/informer.ts";
 import { orNothing } from "#kube/or-nothing.ts";
 import { after, done, type Outcome, retry } from "#kube/outcome.ts";
@@ -15,7 +16,7 @@ import type { ResourceClient } from "#kube/resource.ts";
 import { isActive } from "#machines/derive.ts";
 import { isChildOf } from "#workflows/child-meta.ts";
 import { createActionDesk } from "./actions/desk.ts";
-import { advance, type Effect } from "./advance.ts";
+import { advancing, type Effect } from "./advance.ts";
 import { namedChildren, namedRuns, namedWorkspaces } from "./children.ts";
 import { deadlines } from "./deadlines.ts";
 import { createEffects, effectsAtOnce } from "./effects.ts";
@@ -121,8 +122,9 @@ export function createWorkflowRunController(
     return drive<Seen, WorkflowRunStatus, Effect | FollowUp | AnswerActions>(
       {
         gather: () => gather(key),
-        step: (seen, now) => {
-          const { status, changed, effects: due, answers, applied } = advance(seen, now);
+        step: async (seen, now) => {
+          const pass = await inSlices(advancing(seen, now), clock);
+          const { status, changed, effects: due, answers, applied } = pass;
           memoryOf(seen.run.metadata.uid ?? "").activeJobs = Object.values(status.jobs ?? {}).filter(isActive).length;
           // Of actions that changed nothing there is no record: they are answered all the same.
           const answer: AnswerActions = {

@@ -6,6 +6,7 @@ import { snapshotName } from "#api/names.ts";
 import { actions, workflowRuns, workflows } from "#api/resources.ts";
 import type { ControllerDeps, Informers } from "#controllers/informers.ts";
 import { type ControllerRevision, controllerRevisions } from "#kube/builtin.ts";
+import { inSlices } from "#kube/in-slices.ts";
 import type { Informer } from "#kube/informer.ts";
 import { orNothing } from "#kube/or-nothing.ts";
 import type { ResourceType } from "#kube/resource.ts";
@@ -18,7 +19,7 @@ import {
   templatesOf,
   usedBy,
 } from "#workflows/collect-templates.ts";
-import { compileWorkflow } from "#workflows/compile-workflow.ts";
+import { compilingWorkflow } from "#workflows/compile-workflow.ts";
 import type { Templates } from "#workflows/plan.ts";
 import { inputsOfRun } from "#workflows/run-inputs.ts";
 import { runtimeLanguage } from "#workflows/script/language.ts";
@@ -55,22 +56,22 @@ export function createSources(deps: ControllerDeps, informers: Informers): Sourc
     const { spec, used } = await gather(run);
     if (spec === undefined) return { kind: "missing", workflow: wanted };
     if (!used.ok) return { kind: "plan", compiled: used, inputs: {} };
-    const plan = compile(run, spec, templatesOf(used));
+    const plan = await compile(run, spec, templatesOf(used));
     // What does not compile is not worth a copy: the errors are the answer.
     return plan.compiled.ok ? { kind: "unfrozen", name } : plan;
   }
 
-  function frozen(run: WorkflowRun, root: WorkflowRun, revision: ControllerRevision): Source {
+  async function frozen(run: WorkflowRun, root: WorkflowRun, revision: ControllerRevision): Promise<Source> {
     const { name } = revision.metadata;
     const read = readSnapshot(revision, root);
     if (!read.ok) return { kind: "collision", name };
     const spec = specOf(run, root, read.snapshot);
     if (spec === undefined) return { kind: "missing", workflow: run.spec.workflowRef?.name ?? "" };
-    return { ...compile(run, spec, templatesIn(read.snapshot)), snapshotRef: name };
+    return { ...(await compile(run, spec, templatesIn(read.snapshot))), snapshotRef: name };
   }
 
-  function compile(run: WorkflowRun, spec: Spec, templates: Templates): PlanSource {
-    const result = compileWorkflow(spec, {
+  async function compile(run: WorkflowRun, spec: Spec, templates: Templates): Promise<PlanSource> {
+    const work = compilingWorkflow(spec, {
       path: "spec",
       templates,
       languageOf: (name) => {
@@ -78,6 +79,7 @@ export function createSources(deps: ControllerDeps, informers: Informers): Sourc
         return runtime && runtimeLanguage(runtime.spec);
       },
     });
+    const result = await inSlices(work, deps.clock);
     if (!result.ok) return { kind: "plan", compiled: result, inputs: {} };
     return withInputs({ kind: "plan", compiled: result, inputs: {} }, run);
   }

@@ -4,11 +4,12 @@ import { type KubeObject, keyOf } from "#api/meta.ts";
 import { actions, workflows } from "#api/resources.ts";
 import type { ControllerDeps, Informers } from "#controllers/informers.ts";
 import { type Controller, createController } from "#kube/controller.ts";
+import { inSlices } from "#kube/in-slices.ts";
 import type { Informer } from "#kube/informer.ts";
 import { done, type Outcome } from "#kube/outcome.ts";
 import type { ResourceType } from "#kube/resource.ts";
 import { isNotFound } from "#kube/transport.ts";
-import { compileAction, compileWorkflow } from "#workflows/compile-workflow.ts";
+import { compilingAction, compilingWorkflow } from "#workflows/compile-workflow.ts";
 import { type FieldError, formatErrors } from "#workflows/field-error.ts";
 import type { Templates } from "#workflows/plan.ts";
 
@@ -81,20 +82,20 @@ export function createWorkflowTemplate(deps: ControllerDeps, informers: Informer
     const name = rest.join("/");
     if (kind === "workflow") {
       return judge(workflows, informers.workflows, informers.workflows.get(name), ({ metadata, spec }) =>
-        compileWorkflow(spec, { path: "spec", templates: templatesOf(metadata.namespace) }),
+        compilingWorkflow(spec, { path: "spec", templates: templatesOf(metadata.namespace) }),
       );
     }
-    return judge(actions, informers.actions, informers.actions.get(name), ({ spec }) => compileAction(spec));
+    return judge(actions, informers.actions, informers.actions.get(name), ({ spec }) => compilingAction(spec));
   }
 
   async function judge<T extends (Workflow | Action) & KubeObject>(
     resource: ResourceType<T>,
     informer: Informer<T>,
     object: T | undefined,
-    compile: (object: T) => Verdict,
+    compile: (object: T) => Generator<void, Verdict>,
   ): Promise<Outcome> {
     if (object === undefined || object.metadata.deletionTimestamp !== undefined) return done;
-    const status = templateStatus(object, compile(object), deps.clock.now());
+    const status = templateStatus(object, await inSlices(compile(object), deps.clock), deps.clock.now());
     if (status === undefined) return done;
     try {
       const written = await deps.client.of(resource).update({ ...object, status }, "status");

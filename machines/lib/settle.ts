@@ -1,4 +1,5 @@
 import { type AnyStateMachine, type EmittedFrom, type EventFromLogic, type SnapshotFrom, transition } from "xstate";
+import { finish, type Work } from "#api/work.ts";
 
 /** A machine after one or more events, and what is to be done once its status is stored. */
 export interface Settled<M extends AnyStateMachine> {
@@ -58,12 +59,30 @@ export function settle<M extends AnyStateMachine>(options: {
   readonly snapshot: SnapshotFrom<M>;
   readonly observe: (snapshot: SnapshotFrom<M>) => EventFromLogic<M> | undefined;
 }): Settled<M> {
+  const { observe } = options;
+  return finish(
+    settling({
+      ...options,
+      // biome-ignore lint/correctness/useYield: this observer does not take long.
+      *observe(snapshot) {
+        return observe(snapshot);
+      },
+    }),
+  );
+}
+
+/** {@link settle} with an observer that takes long, and says where it may be interrupted. */
+export function* settling<M extends AnyStateMachine>(options: {
+  readonly machine: M;
+  readonly snapshot: SnapshotFrom<M>;
+  readonly observe: (snapshot: SnapshotFrom<M>) => Work<EventFromLogic<M> | undefined>;
+}): Work<Settled<M>> {
   const { machine, observe } = options;
   let snapshot = options.snapshot;
   const effects: EmittedFrom<M>[] = [];
   const events: string[] = [];
   for (;;) {
-    const event = observe(snapshot);
+    const event = yield* observe(snapshot);
     if (event === undefined) break;
     const { type } = event as { readonly type: string };
     if (events.length === maxSteps) throw new UnsettledError(machine.id, [...events, type]);

@@ -156,7 +156,7 @@ function arrange() {
   const api = createApiServer({ crds: platformCrds(), clock, random: seededRandom(1) });
   const client = createClient(memoryTransport(api, clock));
   const handler = createHandler({
-    lookups: liveLookups(() => client),
+    lookups: liveLookups(() => client, clock),
     controller: "nobody",
     clock,
     logger: silentLogger,

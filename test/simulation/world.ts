@@ -96,7 +96,7 @@ export class World {
 
   /** The webhook for workflows may be away, and is not waited for: its failurePolicy is Ignore. */
   #admission(): AdmissionRule {
-    const rule = localAdmission(() => this.user, identify);
+    const rule = localAdmission(() => this.user, this.clock, identify);
     const dice = new Dice(this.seed, "webhook");
     return (request) => (request.kind === workflowRuns.kind && dice.chance(0.5) ? undefined : rule(request));
   }

@@ -3,6 +3,7 @@ import type { Run } from "#api/kinds/run.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import { apiVersion, labels } from "#api/labels.ts";
 import type { ObjectMeta } from "#api/meta.ts";
+import { finish } from "#api/work.ts";
 import type { Lookups } from "../lookups.ts";
 
 /** Objects for the tests of this folder: a job `build` of WorkflowRun `w`, in namespace `n`. */
@@ -73,6 +74,7 @@ export const lookups = (given: Partial<Lookups>): Lookups => ({
   snapshot: never("a ControllerRevision"),
   recentWorkspace: given.workspace ?? never("a workspace"),
   recentWorkflowRun: given.workflowRun ?? never("a WorkflowRun"),
+  inSlices: async (work) => finish(work),
   mayUse: never("a review"),
   ...given,
 });

@@ -22,6 +22,21 @@ export type ParseResult =
  * @param scope of the place: the names that may stand at the beginning of `a.b.c`, and whether status functions may
  */
 export function parseExpression(source: string, scope: Scope): ParseResult {
+  if (source.length > maxKnownLength) return parse(source, scope);
+  const key = `${scope.place}\n${[...scope.contexts.keys()]}\n${source}`;
+  const result = known.get(key) ?? parse(source, scope);
+  if (known.size >= maxKnown) known.clear();
+  known.set(key, result);
+  return result;
+}
+
+/** Workflows say the same again and again, and each is compiled several times: at admission, for its status, for each run. */
+const known = new Map<string, ParseResult>();
+/** With at most so many, of at most so many characters, that are a few megabytes. */
+const maxKnown = 2000;
+const maxKnownLength = 200;
+
+function parse(source: string, scope: Scope): ParseResult {
   if (source.trim() === "") {
     return { ok: false, offset: 0, message: "the expression is empty", advice: "Write something between the braces." };
   }
