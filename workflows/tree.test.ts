@@ -198,6 +198,27 @@ test("a job that uses a Workflow has the jobs of that below it, and a step the s
   expect(lines.filter((text) => text.includes("inner"))).toHaveLength(3);
 });
 
+test("a run that goes on and has no place for the files of a job says what is missing; one that has ended does not", () => {
+  const lack = {
+    type: "WorkspaceReady",
+    status: "False",
+    reason: "WorkspaceCapacity",
+    message: "job build waits for a place for its files: there is no Runtime bahs",
+    lastTransitionTime: at(0),
+  } as const;
+  const status: WorkflowRunStatus = { phase: "Running", conditions: [lack], jobs: { build: { phase: "Queued" } } };
+  expect(render(status)).toEqual([
+    "● demo  Running",
+    "│  WorkspaceCapacity: job build waits for a place for its files: there is no Runtime bahs",
+    "└─ ◌ build  Queued",
+  ]);
+  expect(render({ ...status, phase: "Succeeded" })).toEqual(["✔ demo  Succeeded", "└─ ◌ build  Queued"]);
+  const used = new Map([["demo-call", { metadata: { name: "demo-call" }, spec: {}, status }]]);
+  expect(
+    render({ phase: "Running", jobs: { call: { phase: "Running", workflowRunName: "demo-call" } } }, { used }),
+  ).toEqual(expect.arrayContaining([expect.stringMatching(/WorkspaceCapacity: job build waits/)]));
+});
+
 test("a Run of its own is drawn like a step, with its artifacts", () => {
   const lines = renderRun(
     {

@@ -4,6 +4,9 @@ export const truthWords: ReadonlyMap<string, readonly string[]> = new Map([
   ["false", ["n", "no", "off"]],
 ]);
 
+/** Whether YAML 1.1 reads a word without quotes as a truth value. */
+export const isTruthWord = (word: string): boolean => [...truthWords.values()].flat().includes(word.toLowerCase());
+
 /**
  * Why a name that somebody has declared is not found: without quotes its key was read as a truth value.
  *

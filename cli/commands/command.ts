@@ -33,13 +33,14 @@ export function duration(text: string): number {
   return ms;
 }
 
-/** Reads a whole number that is not below a bound. */
+/** Reads a whole number within bounds. */
 export const wholeNumber =
-  (least: number) =>
+  (least: number, most = Number.MAX_SAFE_INTEGER) =>
   (text: string): number => {
     const value = Number(text);
-    if (!/^\d+$/.test(text) || value < least || !Number.isSafeInteger(value)) {
-      throw new InvalidArgumentError(`Write a whole number from ${least} on.`);
+    if (!/^\d+$/.test(text) || value < least || value > most) {
+      const bounds = most === Number.MAX_SAFE_INTEGER ? `${least} on` : `${least} to ${most}`;
+      throw new InvalidArgumentError(`Write a whole number from ${bounds}.`);
     }
     return value;
   };

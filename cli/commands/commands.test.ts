@@ -63,6 +63,10 @@ const mistakes: Record<string, { argv: string[]; want: string }> = {
     argv: ["run", "--retries", "-1", "--", "x"],
     want: "krt: option '--retries <number>' argument '-1' is invalid. Write a whole number from 0 on.\n     See krt run --help.\n",
   },
+  "more of the newest lines than the log service has": {
+    argv: ["logs", "x", "--tail", "501"],
+    want: "krt: option '--tail <lines>' argument '501' is invalid. Write a whole number from 1 to 500.\n     See krt logs --help.\n",
+  },
   "a phase that is misspelt": {
     argv: ["list", "--phase", "Runing"],
     want: "krt: there is no phase Runing\n     Did you mean Running?\n",

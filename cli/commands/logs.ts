@@ -30,7 +30,7 @@ export const addLogs: AddCommand = (parent, env, end) => {
     )
     .argument("<NAME>", "name of a Run, or workflowrun/NAME")
     .option("-f, --follow", "go on until the end")
-    .option("--tail <lines>", "only the newest lines, at most 500 (default: all)", wholeNumber(1))
+    .option("--tail <lines>", "only the newest lines, at most 500 (default: all)", wholeNumber(1, 500))
     .option("--attempt <number>", "only this attempt", wholeNumber(1))
     .option("--since <duration>", "only what is not older, e.g. 10m", duration)
     .option("--since-time <time>", "only what is not older, e.g. 2026-01-31T12:00:00Z")

@@ -32,6 +32,10 @@ test.each(Object.entries(documents))("%s", (_, { text, want }) => {
 const problems: Record<string, { text: string; want: RegExp }> = {
   "a list that does not end": { text: "a: [1, 2\n", want: /^f\.yaml:2:1: flow sequence/ },
   "a key that stands twice": { text: "a: 1\nb: 2\na: 3\n", want: /^f\.yaml:3:1: map keys must be unique$/ },
+  "keys that YAML reads as the same truth value": {
+    text: "y: 1\non: 2\n",
+    want: /^f\.yaml:2:1: map keys must be unique: without quotes YAML reads on as true or false$/,
+  },
   "a wrong indentation": { text: "a:\n  b: 1\n c: 2\n", want: /^f\.yaml:3:/ },
   "a tab": { text: "a:\n\tb: 1\n", want: /^f\.yaml:2:1: tabs are not allowed as indentation$/ },
   "an alias to nothing": { text: "a: *nowhere\n", want: /^f\.yaml:1:4: there is no anchor &nowhere$/ },

@@ -1,4 +1,5 @@
 import { type Document, isAlias, isScalar, LineCounter, type Node, parseAllDocuments, visit } from "yaml";
+import { isTruthWord } from "#workflows/yaml-words.ts";
 import { locate } from "./locate.ts";
 import { locateText } from "./locate-text.ts";
 import type { Position, Problem } from "./problem.ts";
@@ -53,7 +54,9 @@ export function parseManifests(file: string, text: string): Parsed {
     // What follows the first error of a document is mostly its echo. A warning is a tag that nobody knows.
     const [error] = [...document.errors, ...document.warnings];
     if (error !== undefined) {
-      problems.push({ file, ...place(error.pos[0]), message: lowerFirst(error.message) });
+      const word = error.code === "DUPLICATE_KEY" ? /^\w+/.exec(text.slice(error.pos[0]))?.[0] : undefined;
+      const why = word !== undefined && isTruthWord(word) ? `: without quotes YAML reads ${word} as true or false` : "";
+      problems.push({ file, ...place(error.pos[0]), message: `${lowerFirst(error.message)}${why}` });
       continue;
     }
     const root = document.contents as Node | null;
