@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { apiVersion, labels } from "#api/labels.ts";
 import { persistentWorkspaces, runs, workflowRuns } from "#api/resources.ts";
 import { pods, secrets } from "#kube/builtin.ts";
+import { makeCertificate } from "#kube/testing/certificates.ts";
 import { StatusError } from "#kube/transport.ts";
 import { bashRun, installPlatform, platformNamespace, release, usernameOf } from "../platform.ts";
 import { adminClient, apply, attempt, kubectl, testNamespace, until } from "../support.ts";
@@ -206,4 +207,58 @@ test("without a webhook Runs in workspaces are refused, whatever the failurePoli
   expect(ended.status?.message).toContain("spec.jobs.a.needs[0]");
   await scale(2);
   expect(await createdIn(n, "again", "shared")).toBe("201");
+});
+
+/** Calls the webhook once, with a certificate or without; prints the status, or why there was none. */
+const oneCall = `
+  const { host, body, ...tls } = JSON.parse(Buffer.from(process.argv[1], "base64"));
+  const options = { host, path: "/validate", method: "POST", headers: { "content-type": "application/json" }, ...tls };
+  const sent = require("https").request(options, (response) => { console.log(response.statusCode); response.resume(); });
+  sent.on("error", (error) => console.log(error.code));
+  sent.end(body);
+`;
+
+test("with an authority for its callers the webhook answers nobody else: not a Pod, and not an API server that shows no certificate", async () => {
+  const admin = adminClient();
+  await using namespace = await testNamespace("webhook-callers");
+  await apply([workspaceIn(namespace.name)]);
+  const callers = makeCertificate("callers");
+  const caller = makeCertificate("api-server", callers);
+  const name = "callers";
+  const metadata = { name, namespace: platformNamespace };
+  await apply([{ apiVersion: "v1", kind: "ConfigMap", metadata, data: { "ca.crt": callers.cert } } as never]);
+  try {
+    await installPlatform({ webhook: { clientCAConfigMap: name } });
+    const ref = { name: `${release}-webhook-tls`, namespace: platformNamespace };
+    const ca = Buffer.from((await admin.of(secrets).get(ref)).data?.["ca.crt"] ?? "", "base64").toString();
+    const labelSelector = "app.kubernetes.io/component=scheduler";
+    const { items } = await admin.of(pods).list({ namespace: platformNamespace, labelSelector });
+    const request = {
+      uid: "u",
+      kind: { group: "kruntimes.io", version: "v1alpha1", kind: "Run" },
+      operation: "DELETE",
+    };
+    const body = JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request });
+    const call = async (identity: object) => {
+      const given = { host: `${release}-webhook.${platformNamespace}.svc`, ca, body, ...identity };
+      const argument = Buffer.from(JSON.stringify(given)).toString("base64");
+      const pod = items[0]?.metadata.name ?? "";
+      const node = ["/usr/lib/kruntimes/node", "-e", oneCall, argument];
+      return (await kubectl(["exec", "-n", platformNamespace, pod, "--", ...node])).trim();
+    };
+    expect(await call({ cert: caller.cert, key: caller.key })).toBe("200");
+    expect(await call({})).toMatch(/^(ERR_SSL|ECONNRESET)/);
+    const stranger = makeCertificate("api-server", makeCertificate("others"));
+    expect(await call({ cert: stranger.cert, key: stranger.key })).toMatch(/^(ERR_SSL|ECONNRESET)/);
+    // That of the tests shows none: what it cannot ask it refuses.
+    await expect
+      .poll(() => createdIn(namespace.name, "unasked", "shared"), { timeout: 20_000, interval: 500 })
+      .toMatch(/^500 .*failed calling webhook "run-in-workspace\.kruntimes\.io".*(tls|certificate|reset)/);
+  } finally {
+    await installPlatform();
+    await kubectl(["delete", "configmap", name, "-n", platformNamespace]);
+  }
+  await expect
+    .poll(() => createdIn(namespace.name, "asked", "shared"), { timeout: 20_000, interval: 500 })
+    .toMatch(/^201|already exists/);
 });
