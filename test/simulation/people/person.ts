@@ -50,7 +50,9 @@ export class Person {
     } catch (error) {
       // A workspace or a Workflow that has just gone is refused by admission (422), and that is right.
       const refused =
-        error instanceof StatusError && error.code === 422 && /spec\.(workspace|workflowRef)\.name/.test(error.message);
+        error instanceof StatusError &&
+        error.code === 422 &&
+        /spec\.((workspace|workflowRef)\.name|jobs\.\w+\.uses)/.test(error.message);
       if (refused || isNotFound(error) || isConflict(error)) return;
       this.world.report("what people ask for is accepted", what, String(error));
     }

@@ -8,6 +8,9 @@ import { randomScript } from "./runs.ts";
 /** The name of every gate, and of no other step. */
 export const gateName = "gate";
 
+/** The name of every job that is a Workflow, and of no other one. */
+export const callName = "call";
+
 type Jobs = Record<string, JobSpec>;
 
 /** What a job offers to those that need it. */
@@ -84,6 +87,22 @@ function withExtras(dice: Dice, job: JobSpec): JobSpec {
   return { ...job, ...cleansUp, steps: [...steps.slice(0, at), randomGate(dice), ...steps.slice(at)] };
 }
 
+/** The jobs, and perhaps one more that is a Workflow, which nobody needs. */
+function withCall(person: Person, jobs: Jobs): Jobs {
+  const dice = extrasOf(person);
+  if (!dice.chance(0.3)) return jobs;
+  // One that uses another itself would soon be one level too many.
+  const used = person.any(workflows, ({ spec }) => Object.values(spec.jobs).every(({ uses }) => uses === undefined));
+  if (used === undefined) return jobs;
+  const needs = dice.some(Object.keys(jobs), 0.3);
+  const call: JobSpec = {
+    uses: used.metadata.name,
+    ...(needs.length > 0 && { needs }),
+    ...(dice.chance(0.2) && { if: "always()" }),
+  };
+  return { ...jobs, [callName]: call };
+}
+
 function randomGate(dice: Dice): StepSpec {
   const ok = {
     ...(dice.chance(0.7) && { default: "yes" }),
@@ -99,7 +118,7 @@ function randomGate(dice: Dice): StepSpec {
 }
 
 export async function createWorkflow(person: Person, runtimeNames: readonly string[]): Promise<void> {
-  const spec = { jobs: randomJobs(person.dice, runtimeNames, extrasOf(person)) };
+  const spec = { jobs: withCall(person, randomJobs(person.dice, runtimeNames, extrasOf(person))) };
   await person.create(workflows, { metadata: { name: person.name("workflow") }, spec });
 }
 
@@ -111,7 +130,7 @@ export async function createWorkflowRun(person: Person, runtimeNames: readonly s
   const source =
     workflow !== undefined || dice.chance(0.1)
       ? { workflowRef: { name: workflow?.metadata.name ?? "missing" } }
-      : { jobs: randomJobs(dice, [...runtimeNames, ...waits], extrasOf(person)) };
+      : { jobs: withCall(person, randomJobs(dice, [...runtimeNames, ...waits], extrasOf(person))) };
   const extras = extrasOf(person);
   await person.create(workflowRuns, {
     metadata: { name: person.name("flow") },

@@ -126,7 +126,7 @@ interface Effect {
 }
 
 /** What happened in a write that nobody but people can ask for. */
-function effects({ status }: WorkflowRun, old: WorkflowRunStatus | undefined): Effect[] {
+function effects({ status, metadata }: WorkflowRun, old: WorkflowRunStatus | undefined): Effect[] {
   if (status === undefined) return [];
   const found: Effect[] = [];
   const isAgain = (status.attempt ?? 1) > (old?.attempt ?? 1);
@@ -135,7 +135,14 @@ function effects({ status }: WorkflowRun, old: WorkflowRunStatus | undefined): E
   if (status.suspended && !old?.suspended && !specSays) found.push({ what: "suspended", by: ["Suspend"] });
   if (!status.suspended && old?.suspended && !specSays) found.push({ what: "resumed", by: ["Resume"] });
   const { shutdown } = status;
-  if (shutdown !== undefined && shutdown !== old?.shutdown && status.observedSpecShutdown !== shutdown)
+  // A run that is a job of another one ends with that.
+  const mayEndByItself = metadata.ownerReferences !== undefined;
+  if (
+    shutdown !== undefined &&
+    !mayEndByItself &&
+    shutdown !== old?.shutdown &&
+    status.observedSpecShutdown !== shutdown
+  )
     found.push({ what: `shutdown ${shutdown}`, by: [shutdown] });
   for (const [id, job] of Object.entries(status.jobs ?? {})) {
     for (const { name, phase, reason, gate } of job.steps ?? []) {

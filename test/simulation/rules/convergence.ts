@@ -97,7 +97,7 @@ function flowProblem(world: World, flow: WorkflowRun): string | undefined {
   const jobs = Object.entries(status.jobs ?? {});
   const active = jobs.filter(([, { phase }]) => isActive({ phase }));
   const isFull = active.length >= (spec.parallelism ?? Number.POSITIVE_INFINITY);
-  const isSuspended = status.phase === "Suspended" && status.suspended === true;
+  const isSuspended = (status.phase === "Suspended" && status.suspended === true) || isHeld(world, flow);
   const stuck = jobs.filter(([id, job]) => {
     if (job.phase === "Queued") return !isFull && !isSuspended;
     if (job.phase === "Suspended") return job.steps?.some(({ gate }) => gate?.deadline !== undefined);
@@ -110,6 +110,13 @@ function flowProblem(world: World, flow: WorkflowRun): string | undefined {
   return `WorkflowRun ${metadata.name} is ${status.phase}: ${stuck.map(([id, job]) => `${id} ${job.phase}`).join(", ")}`;
 }
 
+/** Whether a run that this one is a job of, or a job of a job of, is suspended. */
+function isHeld(world: World, { metadata }: WorkflowRun): boolean {
+  const owner = metadata.ownerReferences?.find(({ kind }) => kind === workflowRuns.kind);
+  const parent = owner && world.object(workflowRuns, owner.name);
+  return parent !== undefined && (parent.status?.suspended === true || isHeld(world, parent));
+}
+
 /** Undefined when the action is answered, and not kept for longer than it should. */
 function actionProblem(world: World, { metadata, status }: WorkflowAction): string | undefined {
   const says = `WorkflowAction ${metadata.name} is ${status?.phase ?? "Pending"}`;
@@ -120,6 +127,9 @@ function actionProblem(world: World, { metadata, status }: WorkflowAction): stri
 
 /** The Run of the step at work waits (that it says why truly is looked at elsewhere), or cannot be made without its Runtime. */
 function waits(world: World, { metadata, status }: WorkflowRun, id: string, job: JobStatus): boolean {
+  // A job that is a run of its own waits as long as that one does, which is looked at by itself.
+  const child = world.object(workflowRuns, job.workflowRunName ?? "");
+  if (child !== undefined) return !hasEnded(child.status?.phase);
   const active = job.steps?.find(isActive);
   const run = world.object(runs, active?.runName ?? "");
   if (run !== undefined) return run.status?.phase === "Pending";

@@ -7,7 +7,7 @@ import type { Change } from "#local/apiserver/index.ts";
 import { lifecycle } from "#machines/index.ts";
 import { describe } from "#machines/lib/describe.ts";
 import { type TransitionTable, transitionTable } from "#machines/lib/transition-rules.ts";
-import { gateName } from "../people/workflows.ts";
+import { callName, gateName } from "../people/workflows.ts";
 import type { Report, Rule } from "./rule.ts";
 
 interface Chart {
@@ -26,13 +26,14 @@ const charts = {
   workspace: chart("persistent-workspace"),
   workflowRun: chart("workflow-run"),
   job: chart("job"),
+  call: chart("job-workflow"),
   step: chart("step"),
   gate: chart("step-gate"),
   action: chart("workflow-action"),
 };
 
 /** A status that has ended says nothing about time, numbers or waiting any more: it never changes. */
-const finalKinds = ["run", "workflowRun", "job", "step", "gate", "action"];
+const finalKinds = ["run", "workflowRun", "job", "call", "step", "gate", "action"];
 
 interface Status {
   readonly phase: string;
@@ -97,15 +98,20 @@ export function phaseRules(report: Report): Rule {
     for (const [id, job] of Object.entries(status.jobs ?? {})) {
       // A Retry opens jobs again; one that never began has no attempt that could rise.
       const isFresh = isRetry && !charts.job.terminal.has(job.phase);
-      checkJob(`WorkflowRun ${metadata.name} job ${id}`, isFresh ? undefined : before[id], job);
+      checkJob(
+        `WorkflowRun ${metadata.name} job ${id}`,
+        id === callName ? "call" : "job",
+        isFresh ? undefined : before[id],
+        job,
+      );
     }
     for (const id of Object.keys(before)) {
       if (status.jobs?.[id] === undefined) report("no job is forgotten", `WorkflowRun ${metadata.name}`, id);
     }
   }
 
-  function checkJob(subject: string, old: JobStatus | undefined, job: JobStatus): void {
-    check("job", subject, old, job);
+  function checkJob(subject: string, kind: "job" | "call", old: JobStatus | undefined, job: JobStatus): void {
+    check(kind, subject, old, job);
     for (const step of job.steps ?? []) {
       const before = old?.steps?.find(({ name }) => name === step.name);
       check(step.name === gateName ? "gate" : "step", `${subject} step ${step.name}`, before, step);

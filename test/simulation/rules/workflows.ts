@@ -84,16 +84,24 @@ export function workflowRules(world: World, report: Report): Rule {
   }
 
   /** Record, then act: the name of a child stands in the stored status before the child exists. */
-  function checkChild(run: Run): void {
-    const owner = run.metadata.ownerReferences?.find(
+  function checkChild(child: Run | WorkflowRun): void {
+    const owner = child.metadata.ownerReferences?.find(
       ({ controller, kind }) => controller && kind === workflowRuns.kind,
     );
     if (owner === undefined) return;
     const flow = world.object(workflowRuns, owner.name);
     if (flow?.metadata.uid !== owner.uid) return; // deleted while it was being created
-    const steps = Object.values(flow.status?.jobs ?? {}).flatMap((job) => job.steps ?? []);
-    if (!steps.some(({ runName }) => runName === run.metadata.name)) {
-      report("a child is recorded before it is created", `Run ${run.metadata.name}`, `WorkflowRun ${owner.name}`);
+    const jobs = Object.values(flow.status?.jobs ?? {});
+    const named = jobs.flatMap(({ workflowRunName, steps = [] }) => [
+      workflowRunName,
+      ...steps.map(({ runName }) => runName),
+    ]);
+    if (!named.includes(child.metadata.name)) {
+      report(
+        "a child is recorded before it is created",
+        `${child.kind} ${child.metadata.name}`,
+        `WorkflowRun ${owner.name}`,
+      );
     }
   }
 
@@ -101,6 +109,7 @@ export function workflowRules(world: World, report: Report): Rule {
     change({ type, resource, object, previous }: Change) {
       if (resource === resourceOf(workflowRuns) && type !== "DELETED") {
         checkStatus(object as unknown as WorkflowRun, previous as unknown as WorkflowRun | undefined);
+        if (type === "ADDED") checkChild(object as unknown as WorkflowRun);
       }
       if (resource !== resourceOf(runs)) return;
       const run = object as unknown as Run;
