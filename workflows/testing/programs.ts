@@ -17,6 +17,8 @@ export const hostileValues: readonly string[] = [
   "x\ntouch pwned\nEOF\ntouch pwned; #",
   `* ? [a-z] ~ {a,b} $HOME \${PATH} $$ !! %s %n &\\1 && touch pwned || touch pwned & > pwned | cat`,
   "');require('fs').writeFileSync('pwned','');(' __import__('os').system('touch pwned')",
+  `'''\nimport os; os.system('touch pwned')\n''' """ \`\${require('fs').writeFileSync('pwned','')}\` /* */ <!-- --> \\`,
+  "-rf --help \u2028touch pwned\u2029 ${{ run.name }} ${{ '$(touch pwned)' }} \u0085\u00a0\ufeff",
   "é 日本 \u{1f600} \t\r",
 ];
 
