@@ -13,7 +13,11 @@ export async function readLog(
   { client, namespace, env }: Session,
   signal?: AbortSignal,
 ): Promise<AsyncIterable<LogItem>> {
-  const logs = createLogs({ transport: client.transport, clock: env.clock, random: env.random });
+  const onTrouble = ({ message }: Error) =>
+    env.err.write(
+      `krt: the log of Run ${name} is interrupted: ${message}; it goes on where it was as soon as it can\n`,
+    );
+  const logs = createLogs({ transport: client.transport, clock: env.clock, random: env.random, onTrouble });
   const told = (error: unknown) => logError(error, name, { namespace });
   const items = await logs
     .getLogs(namespace, name, options)

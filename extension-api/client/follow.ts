@@ -10,6 +10,13 @@ const longestPauseMs = 5000;
 /** After so long without any answer the last error is the caller's, in milliseconds. */
 const patienceMs = 120_000;
 
+export interface FollowDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Told once for each time that the log is away: when opening it again at once did not help, and further tries follow. */
+  readonly onTrouble?: (error: Error) => void;
+}
+
 /**
  * Hands on the records of a snapshot, then those of a stream from its cursor; a stream that breaks, or a service that is away
  * for a while, is asked again after the last record that came.
@@ -17,7 +24,7 @@ const patienceMs = 120_000;
 export async function* followFrom(
   first: LogSnapshot,
   open: (cursor: string) => Promise<AsyncIterable<LogItem>>,
-  deps: { readonly clock: Clock; readonly random: Random },
+  deps: FollowDeps,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<LogItem> {
   yield* first.items;
@@ -41,7 +48,9 @@ export async function* followFrom(
       if (signal?.aborted) return;
       if (!isTransient(error) || clock.monotonic() - heard > patienceMs) throw error;
       const asked = error instanceof StatusError ? (error.retryAfterMs ?? 0) : 0;
-      await sleep(clock, Math.max(asked, backoff(++failures, firstPauseMs, longestPauseMs, random)), signal);
+      failures++;
+      if (failures === 2 && error instanceof Error) deps.onTrouble?.(error);
+      await sleep(clock, Math.max(asked, backoff(failures, firstPauseMs, longestPauseMs, random)), signal);
     }
   }
 }

@@ -28,8 +28,11 @@ const hurried: Clock = { ...systemClock, after: (ms, fn) => systemClock.after(ms
 type Trouble = (request: HttpRequest, n: number) => HttpAnswer | "cut" | undefined;
 
 /** The logs of a world over real HTTP; streams are cut after `cutAfter` records. */
-async function serve(world: LogWorld, options: { trouble?: Trouble; cutAfter?: number } = {}) {
-  const { trouble = () => undefined, cutAfter = Number.POSITIVE_INFINITY } = options;
+async function serve(
+  world: LogWorld,
+  options: { trouble?: Trouble; cutAfter?: number; onTrouble?: (error: Error) => void } = {},
+) {
+  const { trouble = () => undefined, cutAfter = Number.POSITIVE_INFINITY, onTrouble } = options;
   const route = createLogRoute(world.service);
   const requests: HttpRequest[] = [];
   listener = await listen(async (request) => {
@@ -56,7 +59,7 @@ async function serve(world: LogWorld, options: { trouble?: Trouble; cutAfter?: n
     random,
     logger: silentLogger,
   });
-  const logs = createLogs({ transport, clock: hurried, random });
+  const logs = createLogs({ transport, clock: hurried, random, ...(onTrouble && { onTrouble }) });
   return { requests, get: (name: string, options?: RunLogOptions) => logs.getLogs(namespace, name, options) };
 }
 
@@ -107,7 +110,9 @@ test("from the start everything comes, page after page", async () => {
 test("a stream that breaks again and again is opened where it broke: nothing is missing, nothing comes twice", async () => {
   const world = new LogWorld();
   world.run("a", world.on("p1"));
+  const told: string[] = [];
   const { get, requests } = await serve(world, {
+    onTrouble: ({ message }) => told.push(message),
     cutAfter: 7,
     trouble: (_, n) => {
       if (n === 3) return "cut";
@@ -126,6 +131,8 @@ test("a stream that breaks again and again is opened where it broke: nothing is 
   world.run("a", world.on("p1", { phase: "Succeeded" }));
   expect(await all).toEqual(numbered(1, 50));
   expect(requests.length).toBeGreaterThan(6);
+  // A connection that could be opened again at once is no news.
+  expect(told).toEqual(["restarting"]);
 });
 
 test("a failure of the service within a stream is a reason to come back; one of the Run is the caller's", async () => {

@@ -1,8 +1,7 @@
-import type { Clock, Random } from "#kube/ports.ts";
 import type { ApiRequest, Transport } from "#kube/transport.ts";
 import type { LogItem, LogSnapshot } from "../logs/items.ts";
 import { logPath, streamType } from "../logs/route.ts";
-import { followFrom } from "./follow.ts";
+import { type FollowDeps, followFrom } from "./follow.ts";
 
 export type { LogItem, LogSnapshot };
 
@@ -44,10 +43,8 @@ export interface LogResult {
   snapshot(): Promise<LogSnapshot>;
 }
 
-export interface LogsDeps {
+export interface LogsDeps extends FollowDeps {
   readonly transport: Transport;
-  readonly clock: Clock;
-  readonly random: Random;
 }
 
 export function createLogs(deps: LogsDeps): Logs {
