@@ -9,7 +9,7 @@ import { type InputPlan, type InputsResult, type InputValue, inputValues } from 
 type Given = Readonly<Record<string, unknown>>;
 
 /** What a WorkflowRun was given, by name. All that reads its inputs takes them from here. */
-export const givenInputs = ({ spec, status }: Pick<WorkflowRun, "spec" | "status">): Given =>
+const givenInputs = ({ spec, status }: Pick<WorkflowRun, "spec" | "status">): Given =>
   status?.inputs ?? spec.inputs ?? {};
 
 /** The context `inputs` of a WorkflowRun. */

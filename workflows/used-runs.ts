@@ -4,6 +4,7 @@ import { maxLevels } from "./uses.ts";
 /** WorkflowRuns that are jobs of others, by name. */
 export type UsedRuns = ReadonlyMap<string, WorkflowRun>;
 
+/** For a WorkflowRun whose jobs are not looked into. */
 export const noneUsed: UsedRuns = new Map();
 
 /** A child Run of a workflow, or of one that a job of it uses. */

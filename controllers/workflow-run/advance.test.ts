@@ -661,14 +661,15 @@ test("an invalid graph fails the run with the path of the field", () => {
   expect(world.run.status?.message).toContain("spec.jobs.a.needs[0]");
 });
 
-test("a pass over 64 jobs of 128 steps takes few milliseconds", () => {
+test("a pass over 64 jobs of 128 steps takes few milliseconds of CPU", () => {
   const steps = Array.from({ length: 128 }, (_, n) => step(`s${n}`));
   const world = new World(Object.fromEntries(Array.from({ length: 64 }, (_, n) => [`j${n}`, job(steps)])));
   world.pass();
   const seen = world.seen();
-  const begun = performance.now();
+  const begun = process.cpuUsage();
   for (let n = 0; n < 10; n++) advance(seen, start);
-  expect((performance.now() - begun) / 10).toBeLessThan(50);
+  const { user, system } = process.cpuUsage(begun);
+  expect((user + system) / 1000 / 10).toBeLessThan(50);
 });
 
 test("a job that must end does not wait for a Run that cannot be created", () => {

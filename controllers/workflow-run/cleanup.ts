@@ -5,7 +5,7 @@ import type { Progress } from "#workflows/expressions/functions.ts";
 import { type JobContext, whyGone, workspaceOf } from "./job-context.ts";
 
 /** How long a job may clean up, in milliseconds from when it was asked to end; GitHub gives as much. */
-export const cleanupMs = 300_000;
+const cleanupMs = 300_000;
 
 /**
  * What becomes of steps: all that is due begins and goes on; only those whose `if` holds although the job must end; or none. The `if` is

@@ -35,8 +35,10 @@ export interface LogSnapshot {
  */
 export type ItemMembers = string;
 
+/** An item as it goes out. */
 export const membersOf = (item: LogItem): ItemMembers => JSON.stringify(item).slice(1, -1);
 
+/** The item of which these are the members. */
 export const itemFrom = (members: ItemMembers): LogItem => JSON.parse(`{${members}}`) as LogItem;
 
 /** An item of a stream: a JSON text in one line. */

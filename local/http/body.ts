@@ -19,6 +19,7 @@ export interface Body {
 
 const without = (value: unknown): Body => ({ value, duplicates: () => [] });
 
+/** What an API server says of a field that a body has twice. */
 export const duplicateText = (path: string): string => `duplicate field ${JSON.stringify(path)}`;
 
 /**

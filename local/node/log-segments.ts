@@ -9,6 +9,7 @@ export interface LogLimits {
   readonly files: number;
 }
 
+/** Those of a kubelet: containerLogMaxSize and containerLogMaxFiles. */
 export const defaultLogLimits: LogLimits = { fileBytes: 10 * 1024 * 1024, files: 5 };
 
 /** One file of a log. */
@@ -47,4 +48,5 @@ function namesBeside(path: string): readonly string[] {
   }
 }
 
+/** Whether there is something at a path. */
 export const exists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
