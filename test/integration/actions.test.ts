@@ -63,6 +63,32 @@ test("stop ends what runs, and watch ends with the result of the run", async () 
   expect((await watching).code).toBe(1);
 });
 
+test("what a stopped job has to put right it puts right, with its files; the program at work is ended first", async () => {
+  const steps = [
+    { name: "lock", run: "echo held > lock" },
+    { name: "work", run: "sleep 60" },
+    { name: "more", run: "true" },
+    { name: "unlock", if: "cancelled()", run: 'echo "lock=$(cat lock)" >> "$KRUNTIME_OUTPUTS"; rm lock' },
+  ];
+  await cluster.create(workflowRuns, {
+    metadata: { name: "locked", namespace },
+    spec: { jobs: { a: { "runs-on": "bash", steps } } },
+  });
+  await cluster.until(workflowRuns, "locked", ({ status }) => status?.jobs?.a?.steps?.[1]?.phase === "Running");
+  expect((await krt("stop", "locked")).code).toBe(0);
+  const run = await cluster.workflowFinished("locked");
+  expect(run.status).toMatchObject({ phase: "Failed", reason: "Stopped" });
+  expect(run.status?.jobs?.a).toMatchObject({
+    phase: "Cancelled",
+    steps: [
+      { phase: "Succeeded" },
+      { phase: "Cancelled" },
+      { phase: "Skipped", reason: "Stopped" },
+      { phase: "Succeeded", outputs: { lock: "held" } },
+    ],
+  });
+});
+
 test("terminate ends a run; what has ended cannot be changed any more", async () => {
   await begin("terminated");
   expect((await krt("terminate", "terminated")).code).toBe(0);
