@@ -3,7 +3,7 @@ import type { PersistentWorkspaceStatus } from "#api/kinds/persistent-workspace.
 import type { RunStatus } from "#api/kinds/run.ts";
 import type { WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
 import { runs } from "#api/resources.ts";
-import { runTrouble, tellTrouble, workflowEnd, workspaceTrouble } from "./trouble.ts";
+import { gatesWait, runTrouble, tellTrouble, workflowEnd, workspaceTrouble } from "./trouble.ts";
 
 const running: RunStatus = { phase: "Running", attempt: 1, assignedPod: "p" };
 
@@ -57,4 +57,30 @@ test("trouble becomes a Warning about the object; none becomes nothing", () => {
   tellTrouble(recorder, runs, run, { reason: "NodeLost", message: "gone" });
   const about = { apiVersion: "kruntimes.io/v1alpha1", kind: "Run", name: "r", namespace: "n", uid: "u" };
   expect(told).toEqual([[about, "Warning", "NodeLost", "gone"]]);
+});
+
+const gate = (phase: "Suspended" | "Waiting" | "Succeeded", message?: string) => ({
+  phase: "Suspended" as const,
+  steps: [{ name: "approve", phase, ...(phase === "Suspended" && { reason: "WaitsForResume", message }) }],
+});
+const gates = (jobs: object): WorkflowRunStatus => ({ phase: "Running", jobs }) as WorkflowRunStatus;
+
+test.each<[string, WorkflowRunStatus | undefined, WorkflowRunStatus, string | undefined]>([
+  [
+    "a gate begins to wait",
+    gates({ a: gate("Waiting") }),
+    gates({ a: gate("Suspended", "Deploy?") }),
+    "gate a/approve waits to be resumed: Deploy?",
+  ],
+  [
+    "several do, and one does already",
+    gates({ a: gate("Suspended") }),
+    gates({ a: gate("Suspended"), b: gate("Suspended"), c: gate("Suspended") }),
+    "gate b/approve (and 1 more) waits to be resumed",
+  ],
+  ["a gate waits as before", gates({ a: gate("Suspended") }), gates({ a: gate("Suspended") }), undefined],
+  ["a gate has opened", gates({ a: gate("Suspended") }), gates({ a: gate("Succeeded") }), undefined],
+  ["a run has just begun", undefined, gates({ a: gate("Waiting") }), undefined],
+])("%s: what is said of gates", (_sentence, old, status, want) => {
+  expect(gatesWait(old, status)?.message).toBe(want);
 });

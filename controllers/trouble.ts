@@ -3,6 +3,7 @@ import type { PersistentWorkspaceStatus } from "#api/kinds/persistent-workspace.
 import type { RunStatus } from "#api/kinds/run.ts";
 import type { WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
 import type { Condition, KubeObject } from "#api/meta.ts";
+import type { Reason } from "#api/reasons.ts";
 import { hasEnded } from "#api/workflow-phases.ts";
 import { apiVersionOf } from "#kube/builtin.ts";
 import type { Recorder } from "#kube/ports.ts";
@@ -57,6 +58,25 @@ export function workflowEnd(old: WorkflowRunStatus | undefined, status: Workflow
   if (status.phase === "Succeeded") return { type: "Normal", reason: "RunCompleted", message: "all jobs ended well" };
   const type = asked.has(status.reason) ? "Normal" : "Warning";
   return { type, reason: status.reason ?? "Failed", message: status.message ?? "the workflow failed" };
+}
+
+/** What is said of a workflow when gates begin to wait for somebody: one Event for all, since its phase does not tell. */
+export function gatesWait(old: WorkflowRunStatus | undefined, status: WorkflowRunStatus): Said | undefined {
+  const before = new Set(waitingGates(old).map(({ name }) => name));
+  const fresh = waitingGates(status).filter(({ name }) => !before.has(name));
+  const [first] = fresh;
+  if (first === undefined || hasEnded(status.phase)) return undefined;
+  const asks = first.message === undefined ? "" : `: ${first.message}`;
+  const more = fresh.length === 1 ? "" : ` (and ${fresh.length - 1} more)`;
+  return { type: "Normal", reason: "WaitsForResume", message: `gate ${first.name}${more} waits to be resumed${asks}` };
+}
+
+function waitingGates(status: WorkflowRunStatus | undefined) {
+  return Object.entries(status?.jobs ?? {}).flatMap(([id, { steps = [] }]) =>
+    steps
+      .filter(({ phase, reason }) => phase === "Suspended" && reason === ("WaitsForResume" satisfies Reason))
+      .map(({ name, message }) => ({ name: `${id}/${name}`, message })),
+  );
 }
 
 /** Emits trouble, if there is any, about an object whose status was just written. */

@@ -5,7 +5,7 @@ import { withStatus } from "#api/status.ts";
 import { hasEnded } from "#api/workflow-phases.ts";
 import { lookAgainMs } from "#controllers/behind.ts";
 import type { ControllerDeps, Informers } from "#controllers/informers.ts";
-import { tell, workflowEnd } from "#controllers/trouble.ts";
+import { gatesWait, tell, workflowEnd } from "#controllers/trouble.ts";
 import { type Controller, createController } from "#kube/controller.ts";
 import { drive } from "#kube/drive.ts";
 import { inSlices } from "#kube/in-slices.ts";
@@ -138,7 +138,9 @@ export function createWorkflowRunController(
           const written = await workflowRunClient.update(withStatus(run, status), "status");
           informers.workflowRuns.noteWrite(written, run.metadata.resourceVersion);
           const end = workflowEnd(run.status, status);
-          if (end !== undefined) tell(deps.recorder, workflowRuns, run, end);
+          for (const said of [gatesWait(run.status, status), end]) {
+            if (said !== undefined) tell(deps.recorder, workflowRuns, run, said);
+          }
           for (const field of deprecatedUse(run.status, status)) warnOfField(deps, run, field);
         },
         run: async (effect, seen) => {
