@@ -16,6 +16,7 @@ const cases = [
   "retry-job",
   "matrix-fail-fast",
   "matrix-dynamic",
+  "cleanup-timeout-job",
   "action-steps",
   "reuse-nested",
 ].map((name) => {
