@@ -4,7 +4,11 @@ import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import { runs, runtimes, workflowRuns } from "#api/resources.ts";
 import { timestamp } from "#api/time.ts";
 import { leases } from "#kube/builtin.ts";
+import { createClient } from "#kube/client.ts";
+import { memoryTransport } from "#kube/memory.ts";
+import { silentLogger } from "#kube/silent-logger.ts";
 import type { ApiRequest } from "#kube/transport.ts";
+import { sweepArtifacts } from "#runtime/agent/artifact-sweep.ts";
 import { sweepLease } from "#runtime/agent/sweeper.ts";
 import { createFilesystemStore } from "#runtime/artifacts/filesystem-store.ts";
 import { AgentWorld } from "./support/agent-world.ts";
@@ -171,5 +175,47 @@ test.each(["runs", "workflowruns"])(
     expect({ refused, left: await left() }).toEqual({ refused: 1, left: ["orphan"] });
     await nextSweep();
     expect(await left()).toEqual([]);
+  },
+);
+
+const moves: Record<string, { readonly when: "before" | "after"; readonly move: () => Promise<unknown> }> = {
+  "from a Run to the WorkflowRun that records it": {
+    when: "before",
+    async move() {
+      await workflowRun("flow", [refOf("moved")]);
+    },
+  },
+  "from a WorkflowRun to the Run that takes it": {
+    when: "after",
+    async move() {
+      await world.createRun("taker", { artifactInputs: [{ ref: refOf("moved"), path: "in" }] });
+      await world.client.of(workflowRuns).delete({ namespace, name: "flow" });
+    },
+  },
+};
+
+test.each(Object.entries(moves))(
+  "a reference that moves while a sweep looks is kept: %s",
+  async (_, { when, move }) => {
+    world = await newWorld();
+    await stored("moved");
+    await stored("orphan");
+    if (when === "after") await workflowRun("flow", [refOf("moved")]);
+    world.clock.advance(2 * hour);
+    // The sweep lists WorkflowRuns, Runs, and WorkflowRuns again; the reference moves around its list of Runs.
+    const transport = memoryTransport(world.api, world.clock);
+    const client = createClient({
+      ...transport,
+      async request<T>(request: ApiRequest): Promise<T> {
+        const isList = request.method === "GET" && request.path.endsWith("/runs");
+        if (isList && when === "before") await move();
+        const answer = await transport.request<T>(request);
+        if (isList && when === "after") await move();
+        return answer;
+      },
+    });
+    const { clock, store } = world;
+    await sweepArtifacts({ client, clock, store, namespace, logger: silentLogger }, hour, new AbortController().signal);
+    expect(await left()).toEqual(["moved"]);
   },
 );

@@ -48,8 +48,10 @@ class Episode {
   readonly volume = memoryVolume({ now: () => this.clock.now() });
   /** Looks at everything at once. */
   readonly god: Client;
-  /** UIDs of Runs whose artifacts have been referred to without a break since they were stored. */
-  readonly #referred = new Set<string>();
+  /** UIDs of Runs that are there, or whose artifacts have been referred to without a break since they were; and whether they have any. */
+  readonly #referred = new Map<string, boolean>();
+  /** Those to which nobody referred for a moment: whoever refers to them later has found a name, and no promise. */
+  readonly #given = new Set<string>();
   /** How many of the actors that refer to something are at work. */
   #working = 0;
 
@@ -83,7 +85,8 @@ class Episode {
     for (const { status } of await this.#list(workflowRuns)) {
       for (const job of Object.values(status?.jobs ?? {})) add(Object.values(job.artifacts ?? {}));
     }
-    for (const { spec, status } of await this.#list(runs)) {
+    for (const { metadata, spec, status } of await this.#list(runs)) {
+      found.add(metadata.uid ?? "");
       add(status?.artifactRefs ?? []);
       if (!isTerminal(status?.phase)) add((spec.artifactInputs ?? []).map(({ ref }) => ref));
     }
@@ -94,10 +97,18 @@ class Episode {
   async #check(call: string): Promise<void> {
     if (call === "request") {
       const referred = await this.referred();
-      for (const uid of referred) if (await this.isStored(uid)) this.#referred.add(uid);
-      for (const uid of this.#referred) if (!referred.has(uid)) this.#referred.delete(uid);
+      for (const uid of this.#referred.keys()) {
+        if (referred.has(uid)) continue;
+        this.#referred.delete(uid);
+        this.#given.add(uid);
+      }
+      for (const uid of referred) if (!this.#given.has(uid) && !this.#referred.has(uid)) this.#referred.set(uid, false);
     }
-    for (const uid of this.#referred) expect([uid, await this.isStored(uid)]).toEqual([uid, true]);
+    for (const [uid, wasStored] of this.#referred) {
+      const isStored = await this.isStored(uid);
+      if (wasStored) expect([uid, isStored]).toEqual([uid, true]);
+      else this.#referred.set(uid, isStored);
+    }
   }
 
   async isStored(uid: string): Promise<boolean> {
@@ -124,7 +135,7 @@ class Episode {
     for (const { ref } of run.spec.artifactInputs ?? []) {
       const opened = await store.open(ref).catch(unlessKilled);
       if (opened !== undefined) await opened.close();
-      else if (this.#referred.has(runUidOf(ref) ?? "")) throw new Error(`the input of ${name} is gone`);
+      else if (this.#referred.get(runUidOf(ref) ?? "")) throw new Error(`the input of ${name} is gone`);
     }
     // As an agent does with a store that fails: it asks again as long as the Run is there.
     const stored = await store.put({ runUid: uid, name: "out" }, bytes(), { maxBytes: 100 }).catch(unlessKilled);
@@ -266,9 +277,8 @@ class Episode {
     const store = createFilesystemStore({ files: this.volume, owner, random: this.random, volumeClaimName: "store" });
     await this.sweep({ client: this.god, store });
     const left = await this.volume.list(`${this.volume.root}/runs`, 1000).catch(() => []);
-    const living = new Set((await this.#list(runs)).map(({ metadata }) => metadata.uid));
     const referred = await this.referred();
-    expect(left.map(({ name }) => name).filter((uid) => !referred.has(uid) && !living.has(uid))).toEqual([]);
+    expect(left.map(({ name }) => name).filter((uid) => !referred.has(uid))).toEqual([]);
     this.api.close();
   }
 }
