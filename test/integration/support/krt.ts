@@ -115,9 +115,10 @@ export async function workDirectory(): Promise<string> {
   return directory;
 }
 
-/** Output with everything replaced that differs from run to run: generated names, durations, digests, sizes of archives. */
+/** Output without what differs from run to run: generated names, durations, digests, sizes of archives, and whether the Pods were ready at once. */
 export function steady(text: string): string {
   return text
+    .replace(/^\S+ waits: .*\n/gm, "")
     .replace(/-[bcdfghjklmnpqrstvwxz2456789]{5}\b/g, "-xxxxx")
     .replace(/\b\d+(\.\d+)?(ms|s)\b/g, "1s")
     .replace(/ \d+ B {2}sha256:[0-9a-f]{64}/g, " 1 B  sha256:x")
