@@ -8,6 +8,7 @@ import type {
   WorkflowRun,
   WorkflowRunPhase,
 } from "#api/kinds/workflow-run.ts";
+import type { Condition } from "#api/meta.ts";
 import { parseTime } from "#api/time.ts";
 import { hasEnded } from "#api/workflow-phases.ts";
 import { noneUsed, type UsedRuns, usedBy } from "./used-runs.ts";
@@ -41,7 +42,7 @@ export function treeOf(run: WorkflowRun, now: number, order?: readonly string[],
     phase: status?.phase ?? "Pending",
     durationMs: durationOf(status ?? {}, now),
     remarks: [...attemptOf(status ?? {}), ...(status?.progress === undefined ? [] : [`${status.progress} jobs`])],
-    message: whyOf(status ?? {}, status?.phase ?? "Pending") ?? lackOf(run),
+    message: whyOf(status ?? {}, status?.phase ?? "Pending") ?? whyOf(lackOf(run) ?? {}, ""),
     outputs: sorted(status?.outputs),
     artifacts: [],
     children: jobNodes(run, { now, used, level: 1 }, order),
@@ -91,7 +92,7 @@ function jobNode(id: string, job: JobStatus, branch: Branch): TreeNode {
     durationMs: durationOf(job, now),
     // By this name a run that is a job can be resumed, stopped and looked at.
     remarks: [...attemptOf(job), ...(job.workflowRunName === undefined ? [] : [`as ${job.workflowRunName}`])],
-    message: whyOf(job, job.phase) ?? (child && lackOf(child)),
+    message: whyOf(job, job.phase) ?? (child && whyOf(lackOf(child) ?? {}, "")),
     outputs: sorted(job.outputs),
     artifacts: sorted(job.artifacts).map(([, ref]) => ref),
     children: [
@@ -116,10 +117,9 @@ function stepNode(step: StepStatus, now: number): TreeNode {
 }
 
 /** What a run that goes on lacks, as its conditions tell: a place for the files of a job. Its phase and those of its jobs stay silent. */
-export function lackOf({ status }: WorkflowRun): string | undefined {
+export function lackOf({ status }: WorkflowRun): Condition | undefined {
   if (status === undefined || hasEnded(status.phase)) return undefined;
-  const lack = status.conditions?.find((one) => one.type === "WorkspaceReady" && one.status === "False");
-  return lack && `${lack.reason}: ${lack.message}`;
+  return status.conditions?.find((one) => one.type === "WorkspaceReady" && one.status === "False");
 }
 
 interface Times {

@@ -14,6 +14,7 @@ import { stepLabel } from "../progress/label.ts";
 import { LiveDisplay } from "../progress/live.ts";
 import { recordText } from "../progress/log-line.ts";
 import { PlainDisplay } from "../progress/plain.ts";
+import { lacksOf } from "../progress/waits.ts";
 import { clusterError } from "./errors.ts";
 import { type Ending, onInterrupt } from "./interrupt.ts";
 import { readLog } from "./run-logs.ts";
@@ -45,7 +46,8 @@ export async function followWorkflowRun(
     latest = next;
     used.see(next);
     if (output) logs.follow(next, used.runs());
-    display.update({ workflowRuns: [next], used: used.runs(), runs: [], waits: [] });
+    // A tree has it already.
+    display.update({ workflowRuns: [next], used: used.runs(), runs: [], waits: out.isTerminal ? [] : lacksOf(next) });
   };
   const leaving = new AbortController();
   const forget = mayStop

@@ -14,16 +14,6 @@ const waiting: JobStatus = { phase: "Queued", steps: [{ name: "a", phase: "Waiti
 const running: JobStatus = { phase: "Running", steps: [{ name: "a", phase: "Running", runName: "r" }] };
 const ended = { startTime: at(0), completionTime: at(0.204) };
 
-const lacking = (phase: WorkflowRunStatus["phase"]) => {
-  const waits = aWorkflowRun("ci-1", { build: waiting }, phase);
-  const lastTransitionTime = at(0);
-  const message = "job build waits for a place for its files: there is no Runtime bahs";
-  const lack = { type: "WorkspaceReady", status: "False", reason: "WorkspaceCapacity", message, lastTransitionTime };
-  return view({
-    workflowRuns: [{ ...waits, status: { ...waits.status, phase, conditions: [lack] } as WorkflowRunStatus }],
-  });
-};
-
 const cases: Record<string, { before?: View; after: View; want: string[] }> = {
   "what waits is no news": { after: one({ build: waiting }), want: [] },
   "a step that starts": { before: one({ build: waiting }), after: one({ build: running }), want: ["build/a Running"] },
@@ -107,13 +97,6 @@ const cases: Record<string, { before?: View; after: View; want: string[] }> = {
     }),
     want: [],
   },
-  "a run that has no place for the files of a job says what is missing, once": {
-    before: one({ build: waiting }),
-    after: lacking("Running"),
-    want: ["ci-1 waits: WorkspaceCapacity: job build waits for a place for its files: there is no Runtime bahs"],
-  },
-  "what is told is not told again": { before: lacking("Running"), after: lacking("Running"), want: [] },
-  "a run that has ended waits for nothing": { after: lacking("Failed"), want: [] },
   "labels have the WorkflowRun when there are several": {
     after: view({ workflowRuns: [aWorkflowRun("ci-1", { build: running }), aWorkflowRun("ci-2", { build: running })] }),
     want: ["ci-1 build/a Running", "ci-2 build/a Running"],

@@ -5,7 +5,6 @@ import { isTerminal } from "#api/runs.ts";
 import { parseTime } from "#api/time.ts";
 import { hasEnded } from "#api/workflow-phases.ts";
 import { printable } from "#workflows/text.ts";
-import { lackOf } from "#workflows/tree-model.ts";
 import { noneUsed, type UsedRuns, usedBy } from "#workflows/used-runs.ts";
 import { stepLabel } from "./label.ts";
 import { isMany, type View, type Wait } from "./view.ts";
@@ -55,11 +54,6 @@ function* workflowFacts(
   around: readonly string[],
   label: Label,
 ): Iterable<[string, Fact]> {
-  const lack = lackOf(run);
-  if (lack !== undefined) {
-    const line = `${label(around) || run.metadata.name} waits: ${printable(lack)}`;
-    yield [`${run.metadata.uid} lacks`, { phase: "waits", line }];
-  }
   for (const [id, job] of Object.entries(run.status?.jobs ?? {})) {
     const path = [...around, id];
     const key = `${run.metadata.uid}/${id}`;

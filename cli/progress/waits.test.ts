@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { Runtime } from "#api/kinds/runtime.ts";
+import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import { aRun, at } from "../testing/objects.ts";
-import { Patience, waitsOf } from "./waits.ts";
+import { lacksOf, Patience, waitsOf } from "./waits.ts";
 
 const runtime = (trouble?: string): Runtime => ({
   metadata: { name: "bash", namespace: "default" },
@@ -67,4 +68,16 @@ test("a Run that was placed meanwhile begins to wait anew", () => {
   patience.judge([waits("a")], 0);
   expect(names(patience.judge([aRun("a", { phase: "Running" })], 4000))).toEqual([[], undefined]);
   expect(names(patience.judge([waits("a")], 5000))).toEqual([[], 5000]);
+});
+
+test("a WorkflowRun that goes on tells what its jobs lack, and one that has ended does not", () => {
+  const lacking = (phase: "Running" | "Failed", status: "True" | "False"): WorkflowRun => {
+    const reason = "WorkspaceCapacity";
+    const condition = { type: "WorkspaceReady", status, reason, message: "no Runtime", lastTransitionTime: at(0) };
+    return { metadata: { name: "ci-1" }, spec: {}, status: { phase, conditions: [condition] } };
+  };
+  expect(lacksOf(lacking("Running", "False"))).toEqual([
+    { label: "ci-1", reason: "WorkspaceCapacity", text: "no Runtime" },
+  ]);
+  expect([...lacksOf(lacking("Running", "True")), ...lacksOf(lacking("Failed", "False"))]).toEqual([]);
 });

@@ -1,7 +1,9 @@
 import type { Run } from "#api/kinds/run.ts";
 import type { Runtime } from "#api/kinds/runtime.ts";
+import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import { type Reason, reasons } from "#api/reasons.ts";
 import { conditionOf } from "#kube/builtin.ts";
+import { lackOf } from "#workflows/tree-model.ts";
 import type { UsedRuns } from "#workflows/used-runs.ts";
 import { labelOf } from "./label.ts";
 import type { Wait } from "./view.ts";
@@ -61,4 +63,10 @@ export class Patience {
     }
     return { long, nextMs };
   }
+}
+
+/** What a WorkflowRun lacks to go on, in the words of its condition. */
+export function lacksOf(run: WorkflowRun): Wait[] {
+  const lack = lackOf(run);
+  return lack === undefined ? [] : [{ label: run.metadata.name, reason: lack.reason, text: lack.message }];
 }
