@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Work } from "#api/work.ts";
 import { inSlices } from "./in-slices.ts";
 import type { Clock } from "./ports.ts";
 
@@ -20,7 +21,7 @@ function ticking(ms: number): Clock & { pauses: number } {
   };
 }
 
-function* work(steps: number): Generator<void, string> {
+function* work(steps: number): Work<string> {
   for (let step = 0; step < steps; step++) yield;
   return "done";
 }
@@ -37,7 +38,7 @@ test.each([
 
 test("what the work throws comes out", async () => {
   // biome-ignore lint/correctness/useYield: it fails before it could be interrupted.
-  const failing = (function* (): Generator<void, never> {
+  const failing = (function* (): Work<never> {
     throw new Error("no");
   })();
   await expect(inSlices(failing, ticking(0))).rejects.toThrow("no");

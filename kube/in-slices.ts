@@ -1,3 +1,4 @@
+import type { Work } from "#api/work.ts";
 import { type Clock, sleep } from "#kube/ports.ts";
 
 /**
@@ -10,7 +11,7 @@ const sliceMs = 10;
  * Does long work in slices, so that the process goes on with everything else meanwhile. The work says where it may be interrupted: it
  * yields there.
  */
-export async function inSlices<T>(work: Generator<void, T>, clock: Clock): Promise<T> {
+export async function inSlices<T>(work: Work<T>, clock: Clock): Promise<T> {
   let begun = clock.monotonic();
   for (;;) {
     const step = work.next();

@@ -4,6 +4,7 @@ import type { Action, Workflow } from "#api/kinds/workflow.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import type { KubeObject } from "#api/meta.ts";
 import { actions, persistentWorkspaces, runtimes, workflowRuns, workflows } from "#api/resources.ts";
+import type { Work } from "#api/work.ts";
 import { type ControllerRevision, controllerRevisions } from "#kube/builtin.ts";
 import { inSlices } from "#kube/in-slices.ts";
 import { orNothing } from "#kube/or-nothing.ts";
@@ -30,7 +31,7 @@ export interface Lookups {
   /** Likewise, and without its spec and status, which may be large. */
   recentWorkflowRun(namespace: string, name: string): Promise<KubeObject | undefined>;
   /** Does long work so that other requests go on meanwhile. */
-  inSlices<T>(work: Generator<void, T>): Promise<T>;
+  inSlices<T>(work: Work<T>): Promise<T>;
   /** Whether somebody has the right `use` on a workspace. */
   mayUse(requester: Requester, namespace: string, workspace: string): Promise<Access>;
 }

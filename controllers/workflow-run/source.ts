@@ -25,6 +25,7 @@ import { inputsOfRun } from "#workflows/run-inputs.ts";
 import { runtimeLanguage } from "#workflows/script/language.ts";
 import { readSnapshot, type Snapshot, snapshotOf } from "#workflows/snapshot.ts";
 import { maxLevels } from "#workflows/uses.ts";
+import { ownerOf } from "./family.ts";
 import type { Source } from "./seen.ts";
 
 /** Finds and keeps the graphs of WorkflowRuns. */
@@ -103,8 +104,8 @@ export function createSources(deps: ControllerDeps, informers: Informers): Sourc
   async function rootOf(run: WorkflowRun): Promise<WorkflowRun | undefined> {
     let root = run;
     for (let level = 0; level < maxLevels; level++) {
-      const owner = root.metadata.ownerReferences?.find((each) => each.controller === true);
-      if (owner?.kind !== workflowRuns.kind) return root;
+      const owner = ownerOf(root);
+      if (owner === undefined) return root;
       const parent = await lookUp(informers.workflowRuns, workflowRuns, run.metadata.namespace, owner.name);
       if (parent?.metadata.uid !== owner.uid) return undefined;
       root = parent;

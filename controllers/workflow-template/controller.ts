@@ -2,6 +2,7 @@ import { setCondition } from "#api/conditions.ts";
 import type { Action, ActionStatus, Workflow, WorkflowStatus } from "#api/kinds/workflow.ts";
 import { type KubeObject, keyOf } from "#api/meta.ts";
 import { actions, workflows } from "#api/resources.ts";
+import type { Work } from "#api/work.ts";
 import type { ControllerDeps, Informers } from "#controllers/informers.ts";
 import { type Controller, createController } from "#kube/controller.ts";
 import { inSlices } from "#kube/in-slices.ts";
@@ -92,7 +93,7 @@ export function createWorkflowTemplate(deps: ControllerDeps, informers: Informer
     resource: ResourceType<T>,
     informer: Informer<T>,
     object: T | undefined,
-    compile: (object: T) => Generator<void, Verdict>,
+    compile: (object: T) => Work<Verdict>,
   ): Promise<Outcome> {
     if (object === undefined || object.metadata.deletionTimestamp !== undefined) return done;
     const status = templateStatus(object, await inSlices(compile(object), deps.clock), deps.clock.now());

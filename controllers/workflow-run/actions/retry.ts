@@ -1,6 +1,5 @@
 import type { WorkflowAction } from "#api/kinds/workflow-action.ts";
 import type { JobStatus, WorkflowRun } from "#api/kinds/workflow-run.ts";
-import { workflowRuns } from "#api/resources.ts";
 import { step } from "#machines/lib/settle.ts";
 import { workflowRunMachine, workflowRunStatus } from "#machines/workflow-run.ts";
 import { formatErrors, listOf } from "#workflows/field-error.ts";
@@ -9,6 +8,7 @@ import { parseNodeFieldSelector } from "#workflows/node-field-selector.ts";
 import { instanceKeys, missingArtifact, type Rerun, retrySet } from "#workflows/retry-set.ts";
 import { type Override, overrideInputs } from "#workflows/run-inputs.ts";
 import { runValues } from "#workflows/values.ts";
+import { ownerOf } from "../family.ts";
 import { reopenJobs } from "./reopen.ts";
 import { type ApplyContext, refuse, type Verdict } from "./verdict.ts";
 
@@ -16,7 +16,7 @@ import { type ApplyContext, refuse, type Verdict } from "./verdict.ts";
 export function retry(action: WorkflowAction, context: ApplyContext): Verdict {
   const { plan, snapshot: before, runUids, now } = context;
   const { name } = context.run.metadata;
-  const parent = controllerOf(context.run);
+  const parent = ownerOf(context.run)?.name;
   if (parent !== undefined) {
     return refuse("NothingToRetry", `WorkflowRun ${name} is a job of WorkflowRun ${parent}: retry that one`);
   }
@@ -79,12 +79,6 @@ function whyNothing(name: string, selector: string, restartSuccessful: boolean):
 function nextValues(run: WorkflowRun, { values }: Override & { ok: true }) {
   const status = { phase: "Running" as const, ...run.status, attempt: (run.status?.attempt ?? 1) + 1 };
   return runValues({ ...run, status }, values);
-}
-
-/** The WorkflowRun whose job this one is. */
-function controllerOf({ metadata }: WorkflowRun): string | undefined {
-  return metadata.ownerReferences?.find(({ controller, kind }) => controller === true && kind === workflowRuns.kind)
-    ?.name;
 }
 
 function whatRuns(jobs: Readonly<Record<string, JobStatus>>, set: ReadonlyMap<string, Rerun>): string {
