@@ -6,7 +6,7 @@ import { hasEnded } from "#api/workflow-phases.ts";
 import { fromStart, type LogItem } from "#extension-api/client/logs.ts";
 import { DeletedError, watchObject } from "#kube/watch-object.ts";
 import { renderTree } from "#workflows/tree.ts";
-import { noneUsed, stepRuns, type UsedRuns } from "#workflows/used-runs.ts";
+import { noneUsed, type UsedRuns } from "#workflows/used-runs.ts";
 import { CliError } from "../errors.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { Display } from "../progress/display.ts";
@@ -19,6 +19,7 @@ import { clusterError } from "./errors.ts";
 import { type Ending, onInterrupt } from "./interrupt.ts";
 import { readLog } from "./run-logs.ts";
 import type { Session } from "./session.ts";
+import { stepRuns } from "./step-runs.ts";
 import { readUsedRuns, UsedRunsWatch } from "./used-runs.ts";
 
 /**
@@ -139,8 +140,8 @@ class StepLogs {
 
   /** Opens the logs of the steps that have begun since the last call. */
   follow(run: WorkflowRun, used: UsedRuns): void {
-    for (const { runName, path } of stepRuns(run, used)) {
-      if (this.#streams.has(runName)) continue;
+    for (const { runName, path, earlier } of stepRuns(run, { runs: [], workflowRuns: [...used.values()] }).steps) {
+      if (earlier || this.#streams.has(runName)) continue;
       this.#streams.set(runName, this.#show(runName, stepLabel(run.metadata.name, path, false)));
     }
   }

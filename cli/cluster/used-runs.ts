@@ -8,10 +8,12 @@ import type { UsedRuns } from "#workflows/used-runs.ts";
 import { maxLevels } from "#workflows/uses.ts";
 import type { Session } from "./session.ts";
 
-const usesWorkflows = ({ status }: WorkflowRun): boolean =>
+/** Whether a job of it is another WorkflowRun now. */
+export const usesWorkflows = ({ status }: WorkflowRun): boolean =>
   Object.values(status?.jobs ?? {}).some(({ workflowRunName }) => workflowRunName !== undefined);
 
-const childrenOf = ({ metadata }: WorkflowRun): string => `${labels.workflowRunUID}=${metadata.uid ?? ""}`;
+/** Selects what a WorkflowRun has made. */
+export const childrenOf = ({ metadata }: WorkflowRun): string => `${labels.workflowRunUID}=${metadata.uid ?? ""}`;
 
 /** The WorkflowRuns that jobs of a run, and theirs, are now. Who may not list WorkflowRuns sees none. */
 export async function readUsedRuns(run: WorkflowRun, session: Session): Promise<UsedRuns> {

@@ -26,12 +26,12 @@ export const addLogs: AddCommand = (parent, env, end) => {
     .summary("show what a Run, or a whole workflow, printed")
     .description(
       "Shows what a Run printed: its standard output and, on standard error, its standard error. Of a workflow what all of " +
-        "its steps printed, each line with job and step before it.",
+        "its steps printed, in all attempts of its jobs, each line with job and step before it.",
     )
     .argument("<NAME>", "name of a Run, or workflowrun/NAME")
     .option("-f, --follow", "go on until the end")
     .option("--tail <lines>", "only the newest lines, at most 500 (default: all)", wholeNumber(1, 500))
-    .option("--attempt <number>", "only this attempt", wholeNumber(1))
+    .option("--attempt <number>", "only this attempt of the Run, or of each job of the workflow", wholeNumber(1))
     .option("--since <duration>", "only what is not older, e.g. 10m", duration)
     .option("--since-time <time>", "only what is not older, e.g. 2026-01-31T12:00:00Z")
     .option("--timestamps", "begin each line with its time")

@@ -7,7 +7,7 @@ import type { JobSpec } from "#api/kinds/job.ts";
 import { actions, runs, runtimes, workflowActions, workflowRuns, workflows } from "#api/resources.ts";
 import { Capture } from "#cli/testing/capture.ts";
 import { persistentVolumeClaims } from "#kube/builtin.ts";
-import { bashRun, bashRuntime, claim, namespace, TestCluster } from "./support/cluster.ts";
+import { bashRun, bashRuntime, claim, namespace, TestCluster, workflowRun } from "./support/cluster.ts";
 import { krtHere, withInput } from "./support/krt-in-process.ts";
 
 let cluster: TestCluster;
@@ -284,6 +284,43 @@ test("logs of a whole workflow: each line with its job and step, in their order 
     "\u001b[33mfirst/two | \u001b[0mb",
     "\u001b[32msecond/only | \u001b[0mc",
   ]);
+});
+
+test("logs of a whole workflow show every attempt of its jobs, also while it is followed", async () => {
+  const jobs: Record<string, JobSpec> = {
+    flaky: {
+      "runs-on": "bash",
+      retry: { attempts: 2, backoff: "0s" },
+      steps: [
+        { name: "try", run: "echo try ${{ job.attempt }}; test ${{ job.attempt }} -gt 1" },
+        { name: "then", run: "echo then" },
+      ],
+    },
+    wait: {
+      needs: ["flaky"],
+      "runs-on": "bash",
+      steps: [
+        { name: "gate", suspend: {} },
+        { name: "late", run: "echo late" },
+      ],
+    },
+  };
+  await cluster.create(workflowRuns, workflowRun("again", jobs));
+  await cluster.until(workflowRuns, "again", ({ status }) => status?.jobs?.wait?.steps?.[0]?.phase === "Suspended");
+  // The first attempt ended before anybody watched.
+  const followed = krt("logs", "-f", "workflowrun/again");
+  await krt("workflow", "resume", "again");
+  const flaky = "flaky (attempt 1)/try | try 1\nflaky (attempt 2)/try | try 2\nflaky (attempt 2)/then | then\n";
+  const { code, out, err } = await followed;
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  expect(lines(out).sort()).toEqual([...lines(flaky), "wait/late | late"].sort());
+  expect(out.indexOf("try 1")).toBeLessThan(out.indexOf("try 2"));
+  expect(await krt("logs", "wfr/again")).toEqual({ code: 0, out: `${flaky}wait/late | late\n`, err: "" });
+  expect((await krt("logs", "wfr/again", "--attempt", "2")).out).toBe(flaky.slice(flaky.indexOf("\n") + 1));
+  expect((await krt("delete", "-l", "workflows.kruntimes.io/job=flaky,workflows.kruntimes.io/attempt=1")).code).toBe(0);
+  const gone = "krt: the Runs of flaky (attempt 1) are gone, with what they printed\n";
+  const left = `${flaky.slice(flaky.indexOf("\n") + 1)}wait/late | late\n`;
+  expect(await krt("logs", "wfr/again")).toEqual({ code: 0, out: left, err: gone });
 });
 
 test("delete takes names, or filters, and never everything by accident", async () => {
