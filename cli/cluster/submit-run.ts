@@ -1,6 +1,6 @@
 import type { Run } from "#api/kinds/run.ts";
-import { runs, runtimes } from "#api/resources.ts";
-import { isNotFound } from "#kube/transport.ts";
+import { runs } from "#api/resources.ts";
+import { requireRuntime } from "./needed-runtimes.ts";
 import type { Session } from "./session.ts";
 
 /**
@@ -8,13 +8,9 @@ import type { Session } from "./session.ts";
  *
  * @throws StatusError 404 about the Runtime when there is none of that name: the Run would only wait for it
  */
-export async function submitRun(run: Run, { client, namespace }: Session): Promise<Run> {
-  try {
-    await client.of(runtimes).get({ name: run.spec.runtime, namespace });
-  } catch (error) {
-    // Who may not look at Runtimes may still use them.
-    if (isNotFound(error)) throw error;
-  }
+export async function submitRun(run: Run, session: Session): Promise<Run> {
+  await requireRuntime(run.spec.runtime, session);
+  const { client, namespace } = session;
   const metadata = { ...run.metadata, namespace };
   return client.of(runs).create({ ...run, metadata }, { fieldValidation: "Strict" });
 }

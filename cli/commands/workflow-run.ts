@@ -1,10 +1,13 @@
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
-import { workflowRuns, workflows } from "#api/resources.ts";
+import type { KubeObject } from "#api/meta.ts";
+import { runtimes, workflowRuns, workflows } from "#api/resources.ts";
 import { followWorkflowRun } from "../cluster/follow-workflow.ts";
+import { neededRuntimes, requireRuntimes } from "../cluster/needed-runtimes.ts";
 import { type ClusterFlags, withClusterOptions } from "../cluster/options.ts";
 import { inCluster, type Session } from "../cluster/session.ts";
 import { CliError } from "../errors.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
+import { type Manifest, member } from "../manifests/manifest.ts";
 import { ManifestError } from "../manifests/problem.ts";
 import { type AddCommand, collected, pairs, withExamples } from "./command.ts";
 
@@ -52,9 +55,12 @@ async function run(name: string | undefined, flags: Flags, session: Session): Pr
   return follow(await startFiles(paths ?? [], flags, session), flags, session);
 }
 
-async function start(workflow: string, { set, name }: Flags, { client, namespace }: Session): Promise<string> {
+async function start(workflow: string, { set, name }: Flags, session: Session): Promise<string> {
+  const { client, namespace } = session;
   // A WorkflowRun of a Workflow that is not there would only fail.
   const found = await client.of(workflows).get({ name: workflow, namespace });
+  const needs = await neededRuntimes(found.spec.jobs, (used) => jobsOf(used, session));
+  await requireRuntimes(needs, new Set(), session);
   const { typedInputs } = await import("../inputs/set-inputs.ts");
   const inputs = typedInputs(found, set ?? {});
   const metadata = { namespace, ...(name === undefined ? { generateName: `${workflow}-` } : { name }) };
@@ -69,11 +75,17 @@ async function start(workflow: string, { set, name }: Flags, { client, namespace
   return created.metadata.name;
 }
 
-async function startFiles(
-  paths: readonly string[],
-  flags: Flags,
-  { client, namespace, env }: Session,
-): Promise<string[]> {
+/** The jobs of a Workflow; what cannot be read is not looked into. */
+async function jobsOf(workflow: string, { client, namespace }: Session): Promise<unknown> {
+  const found = await client
+    .of(workflows)
+    .get({ name: workflow, namespace })
+    .catch(() => undefined);
+  return found?.spec.jobs;
+}
+
+async function startFiles(paths: readonly string[], flags: Flags, session: Session): Promise<string[]> {
+  const { client, namespace, env } = session;
   const [{ withInputs }, { orderedPlan }, { readManifests }, { submit }] = await Promise.all([
     import("../inputs/set-inputs.ts"),
     import("../manifests/plan.ts"),
@@ -93,8 +105,25 @@ async function startFiles(
       })),
     );
   }
+  for (const { object } of plan.executions) await requireRuntimesOf(object, manifests, session);
   const created = await submit(plan, client, (text) => env.err.write(`${text}\n`));
   return created.workflowRuns.map(({ metadata }) => metadata.name);
+}
+
+/** Refuses a WorkflowRun of a file whose jobs would wait for Runtimes that are neither in the files nor in the cluster. */
+async function requireRuntimesOf(object: KubeObject, manifests: readonly Manifest[], session: Session): Promise<void> {
+  const { namespace = session.namespace } = object.metadata;
+  const there = { ...session, namespace };
+  const held = manifests.filter((manifest) => manifest.object.metadata.namespace === namespace);
+  const inFiles = ({ kind }: { kind: string }) => held.filter(({ resource }) => resource.kind === kind);
+  const find = async (name: string): Promise<unknown> => {
+    const own = inFiles(workflows).find((manifest) => manifest.object.metadata.name === name);
+    return own === undefined ? jobsOf(name, there) : member(own.object, "spec", "jobs");
+  };
+  const name = member(object, "spec", "workflowRef", "name");
+  const jobs = typeof name === "string" ? await find(name) : member(object, "spec", "jobs");
+  const known = new Set(inFiles(runtimes).map((manifest) => manifest.object.metadata.name));
+  await requireRuntimes(await neededRuntimes(jobs, find), known, there);
 }
 
 /** One after the other: what has ended meanwhile is shown at once. */

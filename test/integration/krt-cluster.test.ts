@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { parseAllDocuments } from "yaml";
+import { parseAllDocuments, stringify } from "yaml";
 import type { JobSpec } from "#api/kinds/job.ts";
 import { actions, runs, runtimes, workflowActions, workflowRuns, workflows } from "#api/resources.ts";
 import { Capture } from "#cli/testing/capture.ts";
@@ -24,6 +24,10 @@ afterAll(async () => {
   await cluster.stop();
   await rm(directory, { recursive: true, force: true });
 });
+
+type WorkflowJobs = Parameters<typeof workflowRun>[1];
+
+const typeOf = ({ kind }: { kind: string }) => ({ apiVersion: "kruntimes.io/v1alpha1", kind });
 
 const krt = (...args: string[]) => krtHere(cluster.cluster.kubeconfig, args);
 const lines = (text: string) => text.trimEnd().split("\n");
@@ -392,6 +396,33 @@ test("what happens in Workflows that jobs use, and in Actions, is followed, draw
   expect(names(followed.out).slice(-tree.length)).toEqual(tree);
   expect(lines((await krt("logs", "wfr/nested")).out)).toEqual(outputs);
   expect(lines((await krt("logs", "-f", "wfr/nested")).out).sort()).toEqual([...outputs].sort());
+});
+
+test("workflow run refuses what would wait for a Runtime that is not there, with the jobs and the Runtimes that are", async () => {
+  const steps = [{ name: "s", run: "echo ran" }];
+  const spec = { jobs: { build: { "runs-on": "bsh", steps }, other: { "runs-on": "bash", steps } } };
+  await cluster.create(workflows, { metadata: { name: "waits", namespace }, spec });
+  const want = "krt: job build cannot run: there is no Runtime bsh in namespace default\n     Did you mean bash?\n";
+  expect(await krt("workflow", "run", "waits")).toEqual({ code: 5, out: "", err: want });
+  const file = (jobs: object) =>
+    stringify({ ...workflowRun("waits-too", jobs as WorkflowJobs), ...typeOf(workflowRuns) });
+  const run = (text: string) => krtHere(cluster.cluster.kubeconfig, ["workflow", "run", "-f", "-"], withInput(text));
+  const inner = { call: { uses: "waits" }, gpu: { "runs-on": "tpu-9000", steps } };
+  expect(await run(file(inner))).toEqual({
+    code: 5,
+    out: "",
+    err:
+      "krt: job call/build cannot run: there is no Runtime bsh in namespace default\n" +
+      "     job gpu cannot run: there is no Runtime tpu-9000 in namespace default\n" +
+      "     Did you mean bash?\n",
+  });
+  expect((await krt("workflow", "list", "-o", "name")).out).not.toContain("waits");
+  // What the files bring is there, and what a condition may skip is not asked for.
+  const brought = stringify({ ...bashRuntime({ replicas: 0 }, "brought"), ...typeOf(runtimes) });
+  const fine = { a: { "runs-on": "brought", if: "${{ 1 == 2 }}", steps }, b: { "runs-on": "brought", steps } };
+  expect(
+    (await run(`${brought}---\n${file({ ...fine, c: { "runs-on": "nope", if: "${{ 1 == 2 }}", steps } })}`)).code,
+  ).toBe(0);
 });
 
 test("a workflow that fails is a command that fails, with the output of its steps", async () => {
