@@ -2,7 +2,7 @@ import { runtimes } from "#api/resources.ts";
 import { isNotFound } from "#kube/transport.ts";
 import { maxLevels } from "#workflows/uses.ts";
 import { CliError } from "../errors.ts";
-import { entries, member } from "../manifests/manifest.ts";
+import { entries, member } from "../manifests/members.ts";
 import { clusterError } from "./errors.ts";
 import type { Session } from "./session.ts";
 

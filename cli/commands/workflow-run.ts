@@ -7,7 +7,8 @@ import { type ClusterFlags, withClusterOptions } from "../cluster/options.ts";
 import { inCluster, type Session } from "../cluster/session.ts";
 import { CliError } from "../errors.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
-import { type Manifest, member } from "../manifests/manifest.ts";
+import type { Manifest } from "../manifests/manifest.ts";
+import { member } from "../manifests/members.ts";
 import { ManifestError } from "../manifests/problem.ts";
 import { type AddCommand, collected, pairs, withExamples } from "./command.ts";
 

@@ -4,7 +4,7 @@ import { workflows } from "#api/resources.ts";
 import { compileInputs, type InputValue, inputValues } from "#workflows/inputs.ts";
 import { suggestion } from "../closest.ts";
 import { CliError } from "../errors.ts";
-import { member } from "../manifests/manifest.ts";
+import { member } from "../manifests/members.ts";
 import type { Execution, Plan } from "../manifests/plan.ts";
 
 /** `NAME=VALUE` of the command line. */

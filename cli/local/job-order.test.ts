@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { member } from "../manifests/manifest.ts";
+import { member } from "../manifests/members.ts";
 import { manifestsOf } from "../testing/manifests.ts";
 import { aWorkflowRun } from "../testing/objects.ts";
 import { jobOrders } from "./job-order.ts";

@@ -2,7 +2,7 @@ import type { JobSpec } from "#api/kinds/job.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import { workflows } from "#api/resources.ts";
 import { compileWorkflow } from "#workflows/compile-workflow.ts";
-import { member } from "../manifests/manifest.ts";
+import { member } from "../manifests/members.ts";
 import type { Plan } from "../manifests/plan.ts";
 import type { OrderOf } from "../progress/frame.ts";
 

@@ -54,7 +54,43 @@ const refused: Record<string, { text: string; namespace?: string; want: string }
   "no metadata": { text: head, want: "f.yaml:1:1: Run: metadata.name is missing. Give the object a name." },
   "a name that is a number": {
     text: `${head}metadata: {name: 12}\n`,
-    want: "f.yaml:3:12: Run: metadata.name is missing. Give the object a name.",
+    want: 'f.yaml:3:12: Run: metadata.name must be a text, and is the number 12. Put quotes around it: "12".',
+  },
+  "a name that is a truth value to YAML": {
+    text: `${head}metadata:\n  name: on\n`,
+    want: 'f.yaml:4:3: Run: metadata.name must be a text, and without quotes YAML reads on as true. Put quotes around it: "on".',
+  },
+  "a name that is a number to YAML": {
+    text: `${head}metadata: {generateName: 010}\n`,
+    want: 'f.yaml:3:12: Run: metadata.generateName must be a text, and without quotes YAML reads 010 as 8. Put quotes around it: "010".',
+  },
+  "a name that is a list": {
+    text: `${head}metadata: {name: [a]}\n`,
+    want: "f.yaml:3:12: Run: metadata.name must be a text, and is a list",
+  },
+  "metadata that are a text": {
+    text: `${head}metadata: hello\n`,
+    want: "f.yaml:3:1: Run: metadata must be a map, and is a text. Write name below it.",
+  },
+  "a kind that is a truth value": {
+    text: "apiVersion: v1\nkind: true\nmetadata: {name: a}\n",
+    want: "f.yaml:2:1: kind must be a text, and is true. Write what the object is, e.g. kind: Workflow.",
+  },
+  "an apiVersion that is a number": {
+    text: "apiVersion: 1\nkind: Run\nmetadata: {name: a}\n",
+    want: "f.yaml:1:1: apiVersion must be a text, and is the number 1. Write e.g. apiVersion: kruntimes.io/v1alpha1.",
+  },
+  "a label that is a truth value": {
+    text: `${head}metadata:\n  name: a\n  labels: {a: b, c: yes}\n`,
+    want: 'f.yaml:5:18: Run: metadata.labels[c] must be a text, and without quotes YAML reads yes as true. Put quotes around it: "yes".',
+  },
+  "an annotation that is a number": {
+    text: `${head}metadata:\n  name: a\n  annotations:\n    build: 7\n`,
+    want: 'f.yaml:6:5: Run: metadata.annotations[build] must be a text, and is the number 7. Put quotes around it: "7".',
+  },
+  "labels that are a list": {
+    text: `${head}metadata: {name: a, labels: [b]}\n`,
+    want: "f.yaml:3:21: Run: metadata.labels must be a map, and is a list",
   },
   "a namespace that is not the one of the command line": {
     text: `${head}metadata:\n  name: a\n  namespace: one\n`,
@@ -63,7 +99,7 @@ const refused: Record<string, { text: string; namespace?: string; want: string }
   },
   "a namespace that is a list": {
     text: `${head}metadata:\n  name: a\n  namespace: [one]\n`,
-    want: "f.yaml:5:3: metadata.namespace is no text. Write the name of a namespace.",
+    want: "f.yaml:5:3: Run: metadata.namespace must be a text, and is a list",
   },
 };
 

@@ -1,8 +1,11 @@
 import type { KubeObject } from "#api/meta.ts";
 import type { ResourceType } from "#kube/resource.ts";
 import { findKind } from "./kinds.ts";
-import type { ParsedDocument } from "./parse.ts";
+import { member } from "./members.ts";
+import { isNothing, isText, metadataFault, missing } from "./metadata.ts";
+import type { ParsedDocument, Scalar } from "./parse.ts";
 import type { Position, Problem } from "./problem.ts";
+import { notText } from "./wrong-type.ts";
 
 /** An object that a file holds, of a kind that we know, with a name. Nothing else of it has been judged. */
 export interface Manifest {
@@ -11,6 +14,7 @@ export interface Manifest {
   /** With its namespace, where the kind has one. */
   readonly object: KubeObject & { readonly [field: string]: unknown };
   at(path: string, inText?: Position): Position;
+  scalar(path: string): Scalar | undefined;
   /** A line of the file, from 1. */
   line(number: number): string;
 }
@@ -19,21 +23,6 @@ export interface Manifest {
 export function nameOf({ resource, object }: Pick<Manifest, "resource" | "object">): string {
   const { name, generateName } = object.metadata;
   return `${resource.kind} ${name || `${generateName}*`}`;
-}
-
-/** A member of a value of unknown form; undefined where there is none. */
-export function member(value: unknown, ...path: readonly string[]): unknown {
-  let current = value;
-  for (const key of path) {
-    if (typeof current !== "object" || current === null || !Object.hasOwn(current, key)) return undefined;
-    current = (current as Record<string, unknown>)[key];
-  }
-  return current;
-}
-
-/** The members of a map of unknown form. */
-export function entries(value: unknown): [string, unknown][] {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
 }
 
 /**
@@ -47,41 +36,38 @@ export function toManifest(
   namespace: string | undefined,
   fallback = "default",
 ): Manifest | Problem {
-  const { file, value, at, line } = document;
-  const problem = (path: string, message: string, advice: string): Problem => ({ file, ...at(path), message, advice });
+  const { file, value, at, scalar, line } = document;
+  const problem = (path: string, message: string, advice?: string): Problem => ({ file, ...at(path), message, advice });
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     return problem("", "this document is no object", "Write apiVersion, kind, metadata and spec.");
   }
   const apiVersion = member(value, "apiVersion");
   const kind = member(value, "kind");
-  if (typeof kind !== "string" || kind === "") {
-    return problem("kind", "kind is missing", "Write what the object is, e.g. kind: Workflow.");
+  if (!isText(kind)) {
+    const { message } = isNothing(kind) ? missing : notText(kind, scalar("kind")?.source);
+    return problem("kind", `kind ${message}`, "Write what the object is, e.g. kind: Workflow.");
   }
-  if (typeof apiVersion !== "string" || apiVersion === "") {
-    return problem("apiVersion", "apiVersion is missing", "Write e.g. apiVersion: kruntimes.io/v1alpha1.");
+  if (!isText(apiVersion)) {
+    const { message } = isNothing(apiVersion) ? missing : notText(apiVersion, scalar("apiVersion")?.source);
+    return problem("apiVersion", `apiVersion ${message}`, "Write e.g. apiVersion: kruntimes.io/v1alpha1.");
   }
   const resource = findKind(apiVersion, kind);
   if ("message" in resource) return problem(resource.field, resource.message, resource.advice);
 
   const metadata = member(value, "metadata");
-  const named = ["name", "generateName"].some((key) => isText(member(metadata, key)));
-  if (!named) return problem("metadata.name", `${kind}: metadata.name is missing`, "Give the object a name.");
-  if (!resource.namespaced) return { file, resource, object: value as Manifest["object"], at, line };
+  const fault = metadataFault(metadata, (path) => scalar(path)?.source);
+  if (fault !== undefined) return problem(fault.path, `${kind}: ${fault.path} ${fault.message}`, fault.advice);
+  if (!resource.namespaced) return { file, resource, object: value as Manifest["object"], at, scalar, line };
 
   const own = member(metadata, "namespace");
-  if (own !== undefined && own !== null && own !== "" && !isText(own)) {
-    return problem("metadata.namespace", "metadata.namespace is no text", "Write the name of a namespace.");
-  }
   if (isText(own) && namespace !== undefined && own !== namespace) {
     const advice = "Leave out one of the two.";
     return problem("metadata.namespace", `namespace ${own} is not ${namespace}, which --namespace says`, advice);
   }
   const place = isText(own) ? own : (namespace ?? fallback);
   const object = { ...value, metadata: { ...(metadata as object), namespace: place } };
-  return { file, resource, object: object as unknown as Manifest["object"], at, line };
+  return { file, resource, object: object as unknown as Manifest["object"], at, scalar, line };
 }
-
-const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
 
 /** Objects that stand twice. */
 export function duplicates(manifests: readonly Manifest[]): Problem[] {

@@ -1,8 +1,14 @@
 import { type Document, isAlias, isScalar, LineCounter, type Node, parseAllDocuments, visit } from "yaml";
 import { isTruthWord } from "#workflows/yaml-words.ts";
-import { locate } from "./locate.ts";
+import { locate, valueAt } from "./locate.ts";
 import { locateText } from "./locate-text.ts";
 import type { Position, Problem } from "./problem.ts";
+
+/** A value as it is read, and as the file spells it where that is known. */
+export interface Scalar {
+  readonly value: unknown;
+  readonly source: string | undefined;
+}
 
 /** One document of a file, read but not judged. */
 export interface ParsedDocument {
@@ -14,6 +20,8 @@ export interface ParsedDocument {
    * @param inText a place in the text of the field, for the place in the file; where that cannot be told, the field is meant
    */
   at(path: string, inText?: Position): Position;
+  /** The number, the truth value or the text that is written at a path; undefined where none is. */
+  scalar(path: string): Scalar | undefined;
   /** A line of the file, from 1. */
   line(number: number): string;
 }
@@ -73,6 +81,7 @@ export function parseManifests(file: string, text: string): Parsed {
         file,
         value,
         at: (path, inText) => place((inText && locateText(root, path, text, inText)) ?? locate(root, path)),
+        scalar: (path) => scalarOf(valueAt(root, path)),
         line: (number) => fileLines[number - 1] ?? "",
       });
     } catch (error) {
@@ -83,6 +92,9 @@ export function parseManifests(file: string, text: string): Parsed {
   }
   return { documents, problems };
 }
+
+const scalarOf = (node: unknown): Scalar | undefined =>
+  isScalar(node) ? { value: node.value, source: node.source } : undefined;
 
 /** What YAML allows and JSON does not, and what the library would report without a place. */
 function faultOf(document: Document): { readonly offset: number; readonly message: string } | undefined {

@@ -1,5 +1,7 @@
 import { identifierPattern } from "#api/kinds/job.ts";
 import { patterns } from "#api/schema.ts";
+import type { Scalar } from "./parse.ts";
+import { notText, type WrongType } from "./wrong-type.ts";
 
 /** What a text must be, for patterns that several fields share. */
 const words: ReadonlyMap<string, string> = new Map([
@@ -41,20 +43,28 @@ const texts: Readonly<Record<string, string>> = {
   shell: "Write bash, sh, python or node.",
 };
 
-function typeInWords(message: string): { readonly message: string; readonly advice?: string } | undefined {
+function typeInWords(message: string, scalar: Scalar | undefined): WrongType | undefined {
   const [, path = "", wanted = "", found = ""] = wrongType.exec(message) ?? [];
   if (types[wanted] === undefined) return undefined;
+  if (wanted === "string" && isQuotable(scalar?.value)) return notText(scalar?.value, scalar?.source);
   const field = path.split(".").at(-1) ?? "";
   const advice = wanted === "array" ? lists[field] : wanted === "string" ? (texts[field] ?? quoted) : undefined;
   const text = `must be ${types[wanted]}, and is ${types[found] ?? found}`;
   return advice === undefined ? { message: text } : { message: text, advice };
 }
 
+/** What is a text as soon as quotes stand around it. */
+const isQuotable = (value: unknown): boolean => typeof value === "number" || typeof value === "boolean";
+
 const quoted = "Write a text; put quotes around numbers, true and false.";
 
-/** The message of the API server about a text that does not match its pattern, with words for the pattern where there are some. */
-export function inWords(message: string): { readonly message: string; readonly advice?: string } {
-  const type = typeInWords(message);
+/**
+ * The message of the API server about a text that does not match its pattern, with words for the pattern where there are some.
+ *
+ * @param scalar what the file has in the field
+ */
+export function inWords(message: string, scalar?: Scalar): WrongType {
+  const type = typeInWords(message, scalar);
   if (type !== undefined) return type;
   const [, what, pattern = ""] = mismatch.exec(message) ?? [];
   const [, whatName, rule] = badName.exec(message) ?? [];

@@ -1,5 +1,6 @@
 import { suggestion } from "../closest.ts";
-import { entries, type Manifest, member } from "./manifest.ts";
+import type { Manifest } from "./manifest.ts";
+import { entries, member } from "./members.ts";
 import type { Problem } from "./problem.ts";
 
 /** A name in one object that another object must have. */

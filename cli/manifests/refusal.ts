@@ -42,7 +42,7 @@ export function refusalProblems(manifest: Manifest, error: unknown): Problem[] {
   const causes = (error.status.details?.causes ?? []).filter(({ message }) => !message?.includes(unchecked));
   if (error.code === 422 && causes.length > 0) {
     return causes.map(({ field = "", message: text = error.message }) => {
-      const { message, advice } = inWords(text.replace(emptyWords, ""));
+      const { message, advice } = inWords(text.replace(emptyWords, ""), manifest.scalar(field));
       if (field === "" || field === "<nil>") return problem("", message, advice);
       return fieldProblem(manifest, { path: field, message, ...(advice === undefined ? {} : { advice }) });
     });
