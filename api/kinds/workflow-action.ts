@@ -25,7 +25,7 @@ export const WorkflowActionSpec = Type.Object(
     action: Type.String({
       description: "Suspend, Resume, Stop, Terminate or Retry; others are refused by the controller.",
       maxLength: 63,
-      pattern: "^[A-Z][A-Za-z]{0,62}$",
+      pattern: "^[A-Za-z]{1,63}$",
     }),
     resume: Type.Optional(
       Type.Object(
@@ -79,6 +79,11 @@ export const WorkflowActionSpec = Type.Object(
   {
     description: "A request to the workflow controller.",
     "x-kubernetes-validations": [
+      {
+        rule: `!(self.action in [${workflowActionVerbs.map((verb) => `'${verb.toLowerCase()}'`).join(", ")}])`,
+        message: "an action begins with a capital letter: Suspend, Resume, Stop, Terminate or Retry",
+        fieldPath: ".action",
+      },
       {
         rule: "!has(self.resume) || self.action == 'Resume'",
         message: "resume needs action Resume",

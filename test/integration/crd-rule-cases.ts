@@ -364,6 +364,10 @@ const workflowActionCases: Record<string, RuleCase> = {
   "an action that may come later": action({ action: "Skip" }),
   "an action that pins its target": action({ action: "Stop", workflowRef: { name: "ci", uid: "u" } }),
   "an action for nobody": action({ action: "Stop", workflowRef: {} }, by("spec.workflowRef.name", /Required value/)),
+  "an action in small letters": action(
+    { action: "resume" },
+    by("spec.action", /an action begins with a capital letter: Suspend, Resume, Stop, Terminate or Retry/),
+  ),
   "an action that is no word": action({ action: "stop it" }, by("spec.action", /should match/)),
   "a Resume of gates with outputs": action({ action: "Resume", resume: { ...gates, outputParameters: { ok: "yes" } } }),
   "outputs for no gate": action(

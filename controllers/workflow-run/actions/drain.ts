@@ -71,7 +71,9 @@ function apply(action: WorkflowAction, context: ApplyContext): Verdict {
   const verb = workflowActionVerbs.find((each) => each === action.spec.action);
   const effect = verb && verbs[verb];
   if (effect === undefined) {
-    return refuse("UnsupportedAction", `this controller does not know the action ${action.spec.action}`);
+    const meant = workflowActionVerbs.find((each) => each.toLowerCase() === action.spec.action.toLowerCase());
+    const advice = meant === undefined ? "" : `; did you mean ${meant}?`;
+    return refuse("UnsupportedAction", `this controller does not know the action ${action.spec.action}${advice}`);
   }
   if (verb !== "Retry" && context.snapshot.hasTag("terminal")) {
     const { value, context: fields } = context.snapshot;

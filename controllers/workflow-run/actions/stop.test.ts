@@ -103,7 +103,13 @@ test.each(["Stop", "Terminate"])(
 
 test("an action that nobody knows is refused, whatever the run does", async () => {
   await world.run("ci", chain);
-  expect(await world.ask("ci", "Skip")).toMatchObject({ phase: "Failed", reason: "UnsupportedAction" });
+  expect(await world.ask("ci", "Skip")).toMatchObject({
+    phase: "Failed",
+    reason: "UnsupportedAction",
+    message: "this controller does not know the action Skip",
+  });
+  const { message } = await world.ask("ci", "RESUME");
+  expect(message).toBe("this controller does not know the action RESUME; did you mean Resume?");
 });
 
 test("a selector that cannot be read, or matches no gate, changes nothing", async () => {
