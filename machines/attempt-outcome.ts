@@ -3,11 +3,13 @@ import type { RunFailureReason } from "#api/reasons.ts";
 import type { Retry } from "#api/runs.ts";
 import type { RunEvent } from "./run.ts";
 
+type Outputs = Record<string, string>;
+
 /** How an attempt ends; the agent turns it into the Run event of the same meaning. */
 export type AttemptOutcome =
-  | { kind: "Succeeded"; exitCode: number; outputs: Record<string, string>; artifactRefs: ArtifactRef[] }
-  | { kind: "Failed"; reason: RunFailureReason; message: string; exitCode?: number }
-  | { kind: "Cancelled"; message: string }
+  | { kind: "Succeeded"; exitCode: number; outputs: Outputs; artifactRefs: ArtifactRef[] }
+  | { kind: "Failed"; reason: RunFailureReason; message: string; exitCode?: number; outputs?: Outputs }
+  | { kind: "Cancelled"; message: string; outputs?: Outputs }
   | { kind: "HandedBack"; message: string };
 
 /** Reported if a report is due and nothing says what: a fault of this chart, and never a success. */
@@ -30,8 +32,25 @@ export function exitOutcome({ exitCode, message }: { exitCode: number; message?:
   return { ...failure({ reason: "ExitNonZero", message: message ? `${text}: ${message}` : text }), exitCode };
 }
 
-export function success(outputs: Record<string, string>, artifactRefs: ArtifactRef[]): AttemptOutcome {
+export function success(outputs: Outputs, artifactRefs: ArtifactRef[]): AttemptOutcome {
   return { kind: "Succeeded", exitCode: 0, outputs, artifactRefs };
+}
+
+/** Whether the program was ended from outside in the middle of its work: what it had written until then counts. */
+export function wasCutShort(outcome: AttemptOutcome | undefined): boolean {
+  return outcome?.kind === "Cancelled" || (outcome?.kind === "Failed" && outcome.reason === "Timeout");
+}
+
+/** An end without success, with what the program had written before it. */
+export function withOutputs(outcome: AttemptOutcome | undefined, outputs: Outputs): AttemptOutcome | undefined {
+  return outcome?.kind === "Failed" || outcome?.kind === "Cancelled" ? { ...outcome, outputs } : outcome;
+}
+
+/** An end without success whose outputs cannot be recorded: why it ended stays the reason. */
+export function withoutOutputs(outcome: AttemptOutcome | undefined, why: string): AttemptOutcome | undefined {
+  if (outcome?.kind !== "Failed" && outcome?.kind !== "Cancelled") return outcome;
+  const { outputs: _, ...rest } = outcome;
+  return { ...rest, message: `${outcome.message}; its outputs are not recorded: ${why}` };
 }
 
 /** The Run event that tells an outcome. */
@@ -42,11 +61,13 @@ export function outcomeEvent(outcome: AttemptOutcome, retry: Retry, now: number)
       return { type: "SUCCEED", exitCode, outputs, artifactRefs, now };
     }
     case "Failed": {
-      const { reason, message, exitCode } = outcome;
-      return { type: "FAIL", reason, message, ...(exitCode !== undefined && { exitCode }), retry, now };
+      const { kind: _, ...failed } = outcome;
+      return { type: "FAIL", ...failed, retry, now };
     }
-    case "Cancelled":
-      return { type: "CANCEL", message: outcome.message, now };
+    case "Cancelled": {
+      const { kind: _, ...cancelled } = outcome;
+      return { type: "CANCEL", ...cancelled, now };
+    }
     case "HandedBack":
       return { type: "HAND_BACK", message: outcome.message, now };
   }

@@ -4,6 +4,13 @@ import { type AttemptEvent, attemptMachine, newAttempt, resumption } from "./att
 import { type AttemptOutcome, outcomeEvent } from "./attempt-outcome.ts";
 import { step } from "./lib/settle.ts";
 
+/** How an attempt is said to have ended, and what it wrote before an end that is no success. */
+function told(outcome: AttemptOutcome): string {
+  if (outcome.kind === "Succeeded" || outcome.kind === "HandedBack") return outcome.kind;
+  const { kind, message, outputs } = outcome;
+  return `${kind} ${message}${outputs === undefined ? "" : ` ${JSON.stringify(outputs)}`}`;
+}
+
 /** States and effects on the way through these events. */
 function way(...events: AttemptEvent[]): string[] {
   let snapshot = newAttempt();
@@ -12,13 +19,14 @@ function way(...events: AttemptEvent[]): string[] {
     const moved = step(attemptMachine, snapshot, event);
     snapshot = moved.snapshot;
     const effects = moved.effects.map((effect) =>
-      effect.type === "report" ? `report ${effect.outcome.kind}` : effect.type,
+      effect.type === "report" ? `report ${told(effect.outcome)}` : effect.type,
     );
     trace.push([snapshot.value, ...effects].join(" "));
   }
   return trace;
 }
 
+const atWork = ["Claiming claim", "Preparing prepare", "Staging stage", "Starting start"];
 const begun: AttemptEvent[] = [{ type: "ADMIT" }, { type: "CLAIMED" }, { type: "PREPARED" }, { type: "STAGED" }];
 
 test("an attempt goes its way, and the executor forgets after the report", () => {
@@ -61,24 +69,76 @@ const ways: Record<string, { events: AttemptEvent[]; want: string[] }> = {
     ],
     want: ["Claiming claim", "Claiming", "Preparing prepare", "Killing kill"],
   },
-  "a cancelled program is gone before that is reported": {
+  "a cancelled program is gone before that is reported, and what it wrote is read": {
     events: [
       ...begun,
       { type: "STARTED" },
       { type: "CANCEL", message: "m" },
-      { type: "EXIT", exitCode: 143 },
       { type: "GONE" },
+      { type: "COLLECTED", outputs: { a: "b" }, artifacts: 0 },
+    ],
+    want: [...atWork, "Executing", "Killing kill", "Salvaging collect", 'Reporting report Cancelled m {"a":"b"}'],
+  },
+  "a program out of time is gone before that is reported, and what it wrote is read": {
+    events: [
+      ...begun,
+      { type: "TIMEOUT", message: "m" },
+      { type: "GONE" },
+      { type: "COLLECTED", outputs: { a: "b" }, artifacts: 1 },
+    ],
+    want: [...atWork, "Killing kill", "Salvaging collect", 'Reporting report Failed m {"a":"b"}'],
+  },
+  "of a program that failed the outputs are read, and the artifacts left": {
+    events: [
+      ...begun,
+      { type: "STARTED" },
+      { type: "EXIT", exitCode: 3 },
+      { type: "TIMEOUT", message: "m" },
+      { type: "CANCEL", message: "m" },
+      { type: "COLLECTED", outputs: { a: "b" }, artifacts: 1 },
     ],
     want: [
-      "Claiming claim",
-      "Preparing prepare",
-      "Staging stage",
-      "Starting start",
+      ...atWork,
       "Executing",
-      "Killing kill",
-      "Killing",
-      "Reporting report Cancelled",
+      "Salvaging collect",
+      "Salvaging",
+      "Salvaging",
+      'Reporting report Failed exit code 3 {"a":"b"}',
     ],
+  },
+  "outputs that nobody can read are no reason of their own after a failure": {
+    events: [
+      ...begun,
+      { type: "STARTED" },
+      { type: "EXIT", exitCode: 3 },
+      { type: "FAILED", reason: "OutputsInvalid", message: "outputs line 1: no" },
+    ],
+    want: [
+      ...atWork,
+      "Executing",
+      "Salvaging collect",
+      "Reporting report Failed exit code 3; its outputs are not recorded: outputs line 1: no",
+    ],
+  },
+  "artifacts that cannot be stored do not take the outputs away": {
+    events: [
+      ...begun,
+      { type: "STARTED" },
+      { type: "EXIT", exitCode: 0 },
+      { type: "COLLECTED", outputs: { a: "b" }, artifacts: 1 },
+      { type: "FAILED", reason: "ArtifactInvalid", message: "too large" },
+    ],
+    want: [
+      ...atWork,
+      "Executing",
+      "Collecting collect",
+      "Uploading upload",
+      'Reporting report Failed too large {"a":"b"}',
+    ],
+  },
+  "nothing is told of a Run that is not ours any more while its outputs are read": {
+    events: [...begun, { type: "STARTED" }, { type: "EXIT", exitCode: 3 }, { type: "FENCED" }],
+    want: [...atWork, "Executing", "Salvaging collect", "Done cleanup forget"],
   },
   "a start that failed is cleared up before it is reported": {
     events: [...begun, { type: "FAILED", reason: "StartFailed", message: "no such file" }, { type: "GONE" }],
@@ -88,7 +148,7 @@ const ways: Record<string, { events: AttemptEvent[]; want: string[] }> = {
       "Staging stage",
       "Starting start",
       "Killing kill",
-      "Reporting report Failed",
+      "Reporting report Failed no such file",
     ],
   },
   "a fenced attempt is killed and never reported": {
@@ -174,8 +234,16 @@ const outcomes: Record<string, { outcome: AttemptOutcome; want: object }> = {
     want: { type: "SUCCEED", exitCode: 0, outputs: { a: "b" }, artifactRefs: [], now: 7 },
   },
   "a failure becomes FAIL with the policy": {
-    outcome: { kind: "Failed", reason: "ExitNonZero", message: "exit code 3", exitCode: 3 },
-    want: { type: "FAIL", reason: "ExitNonZero", message: "exit code 3", exitCode: 3, retry, now: 7 },
+    outcome: { kind: "Failed", reason: "ExitNonZero", message: "exit code 3", exitCode: 3, outputs: { a: "b" } },
+    want: {
+      type: "FAIL",
+      reason: "ExitNonZero",
+      message: "exit code 3",
+      exitCode: 3,
+      outputs: { a: "b" },
+      retry,
+      now: 7,
+    },
   },
   "a cancellation becomes CANCEL": {
     outcome: { kind: "Cancelled", message: "m" },
@@ -191,14 +259,13 @@ test.each(Object.entries(outcomes))("%s", (_, { outcome, want }) => {
   expect(outcomeEvent(outcome, retry, 7)).toEqual(want);
 });
 
-test("an exit that failed tells its code and what the executor adds", () => {
-  const { effects } = step(attemptMachine, attemptMachine.resolveState({ value: "Executing", context: {} }), {
-    type: "EXIT",
-    exitCode: 137,
-    message: "killed by SIGKILL",
-  });
+test("an exit that failed tells its code, what the executor adds, and what the program wrote", () => {
+  const executing = attemptMachine.resolveState({ value: "Executing", context: {} });
+  const exited = step(attemptMachine, executing, { type: "EXIT", exitCode: 137, message: "killed by SIGKILL" });
+  const outputs = { tests: "3" };
+  const { effects } = step(attemptMachine, exited.snapshot, { type: "COLLECTED", outputs, artifacts: 0 });
   const message = "exit code 137: killed by SIGKILL";
   expect(effects).toEqual([
-    { type: "report", outcome: { kind: "Failed", reason: "ExitNonZero", message, exitCode: 137 } },
+    { type: "report", outcome: { kind: "Failed", reason: "ExitNonZero", message, exitCode: 137, outputs } },
   ]);
 });

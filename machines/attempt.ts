@@ -3,7 +3,17 @@ import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
 import type { RunStatus } from "#api/kinds/run.ts";
 import type { RunFailureReason } from "#api/reasons.ts";
 import { parseTime } from "#api/time.ts";
-import { type AttemptOutcome, executorRestarted, exitOutcome, failure, noOutcome, success } from "./attempt-outcome.ts";
+import {
+  type AttemptOutcome,
+  executorRestarted,
+  exitOutcome,
+  failure,
+  noOutcome,
+  success,
+  wasCutShort,
+  withOutputs,
+  withoutOutputs,
+} from "./attempt-outcome.ts";
 import type { TransitionMeta } from "./lib/meta.ts";
 
 /** Every event is the agent's: the answer to an effect, the executor's word, or what it sees of the Run. */
@@ -53,7 +63,7 @@ export type AttemptEffect =
   | { type: "stage" }
   /** Execute on the executor, by (Run UID, attempt): STARTED or FAILED; EXIT follows from its stream. */
   | { type: "start" }
-  /** Read the outputs file, list the artifacts: COLLECTED or FAILED. */
+  /** Read the outputs file, list the artifacts: COLLECTED or FAILED. Also of an attempt that failed, for its outputs. */
   | { type: "collect" }
   /** Store the artifacts; bounded by the attempt's deadline: UPLOADED or FAILED. */
   | { type: "upload" }
@@ -98,6 +108,8 @@ const base = setup({
     neverStarted: (_, { execution }: { execution: string }) => execution === "NeverStarted",
     exitedWell: (_, { exitCode }: { exitCode: number }) => exitCode === 0,
     leftArtifacts: (_, { artifacts }: { artifacts: number }) => artifacts > 0,
+    /** The Run must be told that its program was ended in the middle of its work. */
+    wasCutShort: ({ context }) => wasCutShort(context.outcome),
     /** There is an outcome that the Run must be told. */
     hasOutcome: ({ context }) => context.outcome !== undefined,
   },
@@ -286,9 +298,9 @@ export const attemptMachine = base.createMachine({
             meta: { writer: "agent" },
           },
           {
-            target: "Reporting",
-            actions: [assign(({ event }) => ({ outcome: exitOutcome(event) })), "report"],
-            description: "Another exit code: the attempt failed.",
+            target: "Salvaging",
+            actions: [assign(({ event }) => ({ outcome: exitOutcome(event) })), "collect"],
+            description: "Another exit code: the attempt failed. What it wrote before is read.",
             meta: { writer: "agent", reason: "ExitNonZero" },
           },
         ],
@@ -338,7 +350,12 @@ export const attemptMachine = base.createMachine({
         },
         FAILED: {
           target: "Reporting",
-          actions: [assign(({ event }) => ({ outcome: { ...failure(event), exitCode: 0 } })), "report"],
+          actions: [
+            assign(({ context, event }) => ({
+              outcome: withOutputs({ ...failure(event), exitCode: 0 }, context.outputs ?? {}),
+            })),
+            "report",
+          ],
           description: "An artifact breaks a rule or a limit, or the store did not answer in time.",
           meta: { writer: "agent", reason: ["ArtifactInvalid", "ArtifactStoreUnavailable"] },
         },
@@ -349,6 +366,14 @@ export const attemptMachine = base.createMachine({
       description: "The effect under way is aborted and every process of the attempt is ended.",
       on: {
         GONE: [
+          {
+            guard: "wasCutShort",
+            target: "Salvaging",
+            actions: "collect",
+            description:
+              "Nothing is left of a program that was cancelled or out of time: what it wrote before is read.",
+            meta: { writer: "agent" },
+          },
           {
             guard: "hasOutcome",
             target: "Reporting",
@@ -367,6 +392,36 @@ export const attemptMachine = base.createMachine({
           guard: "hasOutcome",
           actions: assign({ outcome: undefined }),
           description: "The Run is not ours any more: nothing will be reported.",
+          meta: { writer: "agent" },
+        },
+      },
+    },
+    Salvaging: {
+      description:
+        "The attempt ends without success, and nothing of it is at work any more; its outputs are read. Artifacts are those of a success.",
+      on: {
+        COLLECTED: {
+          target: "Reporting",
+          actions: [
+            assign(({ context, event }) => ({ outcome: withOutputs(context.outcome, event.outputs) })),
+            "report",
+          ],
+          description: "The outputs that it wrote are known.",
+          meta: { writer: "agent" },
+        },
+        FAILED: {
+          target: "Reporting",
+          actions: [
+            assign(({ context, event }) => ({ outcome: withoutOutputs(context.outcome, event.message) })),
+            "report",
+          ],
+          description: "Its outputs break a rule or a limit: the message says so, the reason stays.",
+          meta: { writer: "agent" },
+        },
+        FENCED: {
+          target: "Done",
+          actions: ["cleanup", "forget"],
+          description: "Somebody else has written what became of the Run, or it is gone.",
           meta: { writer: "agent" },
         },
       },

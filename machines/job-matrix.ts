@@ -20,9 +20,21 @@ export type JobMatrixEvent =
   /** Derived: every instance ended well; `outputs` are theirs, put together. */
   | { type: "INSTANCES_SUCCEEDED"; outputs?: Record<string, string>; now: number }
   /** Derived: every instance ended, not all of them well. */
-  | { type: "INSTANCE_FAILED"; reason: InstanceFailedReason; message: string; now: number }
+  | {
+      type: "INSTANCE_FAILED";
+      reason: InstanceFailedReason;
+      message: string;
+      outputs?: Record<string, string>;
+      now: number;
+    }
   /** Derived: every instance ended, since the workflow must end. */
-  | { type: "INSTANCES_CANCELLED"; reason: moves.JobCancelReason; message: string; now: number };
+  | {
+      type: "INSTANCES_CANCELLED";
+      reason: moves.JobCancelReason;
+      message: string;
+      outputs?: Record<string, string>;
+      now: number;
+    };
 
 export interface JobMatrixContext {
   /** Everything of the status but the phase, which is the state. */

@@ -8,7 +8,7 @@ import { type CannotStartReason, hasNamesLeft } from "./step-status.ts";
 
 /**
  * `now` is milliseconds since the epoch everywhere; the workflow-run controller fires every event. `continued` means: should it fail
- * now, that is no failure of the run, by its `continue-on-error`.
+ * now, that is no failure of the run, by its `continue-on-error`. `outputs` of a job without success are its own that have a value.
  */
 export type JobEvent =
   /** Every job that it needs ended, and its `if` holds; `steps` are the names of its steps in order. */
@@ -24,13 +24,13 @@ export type JobEvent =
   /** Derived: every step ended well (see derive.ts); `outputs` are the job's own. */
   | { type: "STEPS_SUCCEEDED"; outputs?: Record<string, string>; now: number }
   /** Derived: every step ended, not all of them well. */
-  | { type: "STEP_FAILED"; continued?: boolean; now: number }
+  | { type: "STEP_FAILED"; outputs?: Record<string, string>; continued?: boolean; now: number }
   /** It is stopping, and no step is at work or is to clean up any more. */
-  | { type: "STEPS_ENDED"; continued?: boolean; now: number }
+  | { type: "STEPS_ENDED"; outputs?: Record<string, string>; continued?: boolean; now: number }
   /** Every step ended well, but an output of the job has no value or does not fit. */
   | { type: "OUTPUTS_FAILED"; reason: moves.OutputsFailedReason; message: string; continued?: boolean; now: number }
   /** Its workspace is lost although a step has already used it. */
-  | { type: "WORKSPACE_LOST"; message: string; continued?: boolean; now: number }
+  | { type: "WORKSPACE_LOST"; message: string; outputs?: Record<string, string>; continued?: boolean; now: number }
   /** Its workspace was lost before any step was claimed. */
   | { type: "REPLACE_WORKSPACE"; message: string; now: number }
   /** The workspace was ordered and does not exist, as a live read has confirmed; no step was claimed. */

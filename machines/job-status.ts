@@ -40,9 +40,10 @@ export type JobSkipReason = (typeof jobSkipReasons)[number];
 export const outputsFailedReasons = ["ExpressionFailed", "OutputsTooLarge"] as const satisfies readonly Reason[];
 export type OutputsFailedReason = (typeof outputsFailedReasons)[number];
 
-/** When something ends, and whether its failure is none for the run. */
+/** When something ends, what it wrote until then, and whether its failure is none for the run. */
 interface End {
   readonly now: number;
+  readonly outputs?: Readonly<Record<string, string>>;
   readonly continued?: boolean;
 }
 
@@ -186,14 +187,13 @@ export function followSteps(fields: JobFields, event: Steps): JobFields {
   };
 }
 
-export function succeed(fields: JobFields, end: { outputs?: Record<string, string>; now: number }): JobFields {
+export function succeed(fields: JobFields, { outputs, now }: End): JobFields {
   const { reason: _reason, message: _message, ...rest } = fields;
-  const { outputs, now } = end;
-  return {
-    ...rest,
-    completionTime: timestamp(now),
-    ...(outputs !== undefined && Object.keys(outputs).length > 0 && { outputs }),
-  };
+  return { ...rest, completionTime: timestamp(now), ...written(outputs) };
+}
+
+function written(outputs: End["outputs"] = {}): { outputs?: Record<string, string> } {
+  return Object.keys(outputs).length > 0 ? { outputs: { ...outputs } } : {};
 }
 
 /** An end without success: what has not started never will. */
@@ -241,12 +241,13 @@ function reasonOf(step: string | undefined): SkipReason {
 
 /** The end itself. */
 export function close(fields: JobFields, why: Why<Reason>): JobFields {
-  const { reason, message, now, continued = false } = why;
+  const { reason, message, now, outputs, continued = false } = why;
   return {
     ...fields,
     reason,
     message: clip(message),
     completionTime: timestamp(now),
+    ...written(outputs),
     ...(continued && { continued: true }),
   };
 }

@@ -23,9 +23,16 @@ export type JobWorkflowEvent =
   | { type: "CHILD_SEEN"; startTime: string }
   | { type: "CHILD_SUCCEEDED"; outputs?: Record<string, string>; now: number }
   /** `continued`: by its `continue-on-error` that is no failure of the run. */
-  | { type: "CHILD_FAILED"; reason: InstanceFailedReason; message: string; continued?: boolean; now: number }
+  | {
+      type: "CHILD_FAILED";
+      reason: InstanceFailedReason;
+      message: string;
+      outputs?: Record<string, string>;
+      continued?: boolean;
+      now: number;
+    }
   /** The child has ended after it was not needed any more. */
-  | { type: "CHILD_ENDED"; now: number }
+  | { type: "CHILD_ENDED"; outputs?: Record<string, string>; now: number }
   /** There is no such WorkflowRun: a live read has confirmed it. */
   | { type: "CHILD_MISSING"; now: number }
   /** An object of another owner has that name; `workflowRunName` is the next one to try. */
@@ -223,7 +230,7 @@ export const jobWorkflowMachine = setup({
       on: {
         CHILD_ENDED: {
           target: "Cancelled",
-          actions: assign(({ context, event }) => ({ status: moves.stopped(context.status, { now: event.now }) })),
+          actions: assign(({ context, event }) => ({ status: moves.stopped(context.status, event) })),
           description: "The child has ended, however it did.",
           meta: { writer: "controller", reason: moves.jobCancelReasons },
         },

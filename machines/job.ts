@@ -165,7 +165,9 @@ export const jobMachine = charts.createMachine({
           {
             guard: "endedAsAsked",
             target: "Cancelled",
-            actions: assign(({ context, event }) => ({ status: moves.stopped(context.status, { now: event.now }) })),
+            actions: assign(({ context, event }) => ({
+              status: moves.stopped(context.status, { ...event, continued: false }),
+            })),
             description:
               "No step is at work or is to clean up any more, as the workflow wanted; the others are skipped.",
             meta: { writer: "controller", reason: moves.jobCancelReasons },

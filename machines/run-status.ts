@@ -16,10 +16,14 @@ export type RunFields = Omit<RunStatus, "phase">;
 /** Attempts kept in `attempts[]` (the bound of the schema). */
 export const attemptHistory = 10;
 
+type Outputs = Readonly<Record<string, string>>;
+
 interface Failure {
   readonly reason: RunFailureReason;
   readonly message: string;
   readonly exitCode?: number;
+  /** What the program wrote before it failed. */
+  readonly outputs?: Outputs;
   readonly now: number;
 }
 
@@ -57,7 +61,7 @@ export function unassign(fields: RunFields, reason: Reason, message: string): Ru
   return { ...withoutAssignment(fields), reason, message: clip(message) };
 }
 
-/** Back to Pending from Running: the attempt goes into the history and the next one is put off. */
+/** Back to Pending from Running: the attempt goes into the history, its outputs are dropped, and the next one is put off. */
 export function retry(fields: RunFields, failure: Failure & { retry: Retry }): RunFields {
   const { now, reason, exitCode } = failure;
   const number = fields.attempt ?? 0;
@@ -79,34 +83,40 @@ export function retry(fields: RunFields, failure: Failure & { retry: Retry }): R
 /** The end of a Run that did its work. */
 export function succeed(
   fields: RunFields,
-  result: { exitCode: number; outputs?: Record<string, string>; artifactRefs?: ArtifactRef[]; now: number },
+  result: { exitCode: number; outputs?: Outputs; artifactRefs?: ArtifactRef[]; now: number },
 ): RunFields {
   const { exitCode, outputs, artifactRefs, now } = result;
   return {
     ...ended(silent(fields), "True", "Completed", "the program ended with exit code 0", now),
     exitCode,
-    ...(outputs !== undefined && Object.keys(outputs).length > 0 && { outputs }),
+    ...written(outputs),
     ...(artifactRefs !== undefined && artifactRefs.length > 0 && { artifactRefs }),
   };
 }
 
 /** The end of a Run that failed for good. */
 export function fail(fields: RunFields, failure: Failure): RunFields {
-  const { reason, exitCode, now } = failure;
+  const { reason, exitCode, outputs, now } = failure;
   const message = clip(failure.message);
   return {
     ...ended(silent(fields), "False", reason, message, now),
     reason,
     message,
     ...(exitCode !== undefined && { exitCode }),
+    ...written(outputs),
   };
 }
 
 /** The end of a Run that somebody ended. */
-export function cancel(fields: RunFields, asked: { message: string; now: number }): RunFields {
-  const { now } = asked;
+export function cancel(fields: RunFields, asked: { message: string; outputs?: Outputs; now: number }): RunFields {
+  const { outputs, now } = asked;
   const message = clip(asked.message);
-  return { ...ended(silent(fields), "False", "Cancelled", message, now), reason: "Cancelled", message };
+  const done = ended(silent(fields), "False", "Cancelled", message, now);
+  return { ...done, reason: "Cancelled", message, ...written(outputs) };
+}
+
+function written(outputs: Outputs = {}): { outputs?: Record<string, string> } {
+  return Object.keys(outputs).length > 0 ? { outputs: { ...outputs } } : {};
 }
 
 /** Without any word about waiting. */

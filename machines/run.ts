@@ -32,9 +32,18 @@ export type RunEvent =
       now: number;
     }
   /** Agent: the attempt failed; `retry` is the Run's policy (`retryOf(spec)`). */
-  | { type: "FAIL"; reason: RunFailureReason; message: string; exitCode?: number; retry: Retry; now: number }
+  | {
+      type: "FAIL";
+      reason: RunFailureReason;
+      message: string;
+      exitCode?: number;
+      /** What the program wrote before it failed; only of the last attempt they are kept. */
+      outputs?: Record<string, string>;
+      retry: Retry;
+      now: number;
+    }
   /** Scheduler while Pending, agent afterwards: termination was asked for and nothing of it runs any more. */
-  | { type: "CANCEL"; message: string; now: number }
+  | { type: "CANCEL"; message: string; outputs?: Record<string, string>; now: number }
   /** Controller: the Pod is gone for good, or its agent has been silent for too long. */
   | { type: "POD_LOST"; reason: LostReason; message: string; retry: Retry; now: number }
   /** Scheduler: what it requests can never be given. */

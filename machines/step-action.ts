@@ -25,16 +25,16 @@ export type StepActionEvent =
   | { type: "STEPS"; steps: readonly ActionStepStatus[] }
   /** Derived: every step of the Action ended well; `outputs` are those of the Action. */
   | { type: "STEPS_SUCCEEDED"; outputs?: Record<string, string>; now: number }
-  /** Derived: every step of the Action ended, not all of them well. */
-  | { type: "STEP_FAILED"; continued?: boolean; now: number }
+  /** Derived: every step of the Action ended, not all of them well; `outputs` are those of the Action that have a value. */
+  | { type: "STEP_FAILED"; outputs?: Record<string, string>; continued?: boolean; now: number }
   /** Every step ended well, but an output of the Action has no value or does not fit. */
   | { type: "OUTPUTS_FAILED"; reason: OutputsFailedReason; message: string; continued?: boolean; now: number }
   /** The files of the job are gone, and another step of the Action would need them. */
-  | { type: "WORKSPACE_LOST"; message: string; now: number }
+  | { type: "WORKSPACE_LOST"; message: string; outputs?: Record<string, string>; now: number }
   /** It has taken longer than its timeout. */
-  | { type: "TIME_OUT"; message: string; continued?: boolean; now: number }
+  | { type: "TIME_OUT"; message: string; outputs?: Record<string, string>; continued?: boolean; now: number }
   /** Derived: it is stopping and no step of the Action is at work any more. */
-  | { type: "STEPS_ENDED"; continued?: boolean; now: number }
+  | { type: "STEPS_ENDED"; outputs?: Record<string, string>; continued?: boolean; now: number }
   /** It must end. */
   | { type: "CANCEL" };
 
@@ -198,7 +198,7 @@ export const stepActionMachine = setup({
             target: "Cancelled",
             actions: assign(({ context, event }) => ({
               status: {
-                ...moves.cancel(context.status, { message: "it was ended with its job", now: event.now }),
+                ...moves.cancel(context.status, { ...event, message: "it was ended with its job" }),
                 steps: skipWaiting(stepsOf(context.status), {
                   reason: "StepFailed",
                   message: "the step that it belongs to was ended",

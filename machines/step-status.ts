@@ -38,6 +38,8 @@ export type SkipReason = (typeof skipReasons)[number];
 export type RunFailedReason = Exclude<RunFailureReason, "Cancelled">;
 export const runFailedReasons = runFailureReasons.filter((reason) => reason !== "Cancelled");
 
+type Outputs = Readonly<Record<string, string>>;
+
 /** How a child Run ended; the times are its own (RFC 3339), `now` stands in when it has none. */
 export interface RunEnd {
   readonly exitCode?: number;
@@ -45,6 +47,8 @@ export interface RunEnd {
   readonly attempt?: number;
   readonly startTime?: string;
   readonly completionTime?: string;
+  /** What it wrote, however it ended. */
+  readonly outputs?: Outputs;
   readonly now: number;
 }
 
@@ -102,12 +106,8 @@ export function see(fields: StepFields, seen: Sight): StepFields {
   };
 }
 
-export function succeed(fields: StepFields, end: RunEnd & { outputs?: Record<string, string> }): StepFields {
-  const { outputs } = end;
-  return {
-    ...ended(fields, end),
-    ...(outputs !== undefined && Object.keys(outputs).length > 0 && { outputs }),
-  };
+export function succeed(fields: StepFields, end: RunEnd): StepFields {
+  return ended(fields, end);
 }
 
 export function fail(
@@ -123,7 +123,7 @@ export function fail(
 }
 
 export function cancel(fields: StepFields, end: RunEnd & { message: string }): StepFields {
-  return fail(fields, { ...end, reason: "Cancelled" });
+  return fail(fields, { ...end, reason: "Cancelled", continued: false });
 }
 
 export function skip(fields: StepFields, why: { reason: SkipReason; message: string; now: number }): StepFields {
@@ -132,12 +132,14 @@ export function skip(fields: StepFields, why: { reason: SkipReason; message: str
 
 function ended(fields: StepFields, end: RunEnd): StepFields {
   const startTime = end.startTime ?? fields.startTime;
+  const { outputs = {} } = end;
   return {
     ...silent(fields),
     ...(startTime !== undefined && { startTime }),
     completionTime: end.completionTime ?? timestamp(end.now),
     ...(end.attempt !== undefined && end.attempt > 1 && { attempt: end.attempt }),
     ...(end.exitCode !== undefined && { exitCode: end.exitCode }),
+    ...(Object.keys(outputs).length > 0 && { outputs }),
   };
 }
 

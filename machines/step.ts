@@ -17,7 +17,7 @@ export type StepEvent =
   | { type: "SKIP"; reason: moves.SkipReason; message: string; now: number }
   /** The Run exists and has not ended. */
   | ({ type: "RUN_SEEN" } & moves.Sight)
-  | ({ type: "RUN_SUCCEEDED"; outputs?: Record<string, string> } & moves.RunEnd)
+  | ({ type: "RUN_SUCCEEDED" } & moves.RunEnd)
   /** `continued`: by its `continue-on-error` that is no failure of the job. */
   | ({ type: "RUN_FAILED"; reason: moves.RunFailedReason; message: string; continued?: boolean } & moves.RunEnd)
   | ({ type: "RUN_CANCELLED"; message: string } & moves.RunEnd)

@@ -26,10 +26,15 @@ export const invalidReasons = [
 ] as const satisfies readonly Reason[];
 export type InvalidReason = (typeof invalidReasons)[number];
 
-interface Why {
+/** When a run ends, and what its jobs wrote until then. */
+interface End {
+  readonly outputs?: Readonly<Record<string, string>>;
+  readonly now: number;
+}
+
+interface Why extends End {
   readonly reason: Reason;
   readonly message: string;
-  readonly now: number;
 }
 
 /** Lists the jobs; the first attempt begins. */
@@ -58,12 +63,8 @@ export function setJobs(fields: WorkflowRunFields, jobs: Jobs): WorkflowRunField
   return { ...fields, jobs, progress: progressOf(jobs) };
 }
 
-export function succeed(
-  fields: WorkflowRunFields,
-  { outputs = {}, now }: { outputs?: Record<string, string>; now: number },
-): WorkflowRunFields {
-  const done = ended(fields, "True", { reason: "RunCompleted", message: "all jobs ended well", now });
-  return Object.keys(outputs).length === 0 ? done : { ...done, outputs };
+export function succeed(fields: WorkflowRunFields, end: End): WorkflowRunFields {
+  return ended(fields, "True", { reason: "RunCompleted", message: "all jobs ended well", ...end });
 }
 
 /** An end without success; jobs that have not started never will. */
@@ -73,13 +74,13 @@ export function fail(fields: WorkflowRunFields, why: Why): WorkflowRunFields {
 }
 
 /** The end that a job brought about: the one that ended first of those that ended badly. */
-export function failByJob(fields: WorkflowRunFields, now: number): WorkflowRunFields {
+export function failByJob(fields: WorkflowRunFields, when: End): WorkflowRunFields {
   const [id, job] = firstBad(fields.jobs ?? {}) ?? [];
   const cause = [job?.reason, job?.message && firstLine(job.message)].filter(Boolean).join(": ");
   return fail(fields, {
     reason: reasonOf(job?.reason),
     message: `job ${id} did not succeed${cause === "" ? "" : ` (${cause})`}`,
-    now,
+    ...when,
   });
 }
 
@@ -182,9 +183,9 @@ export function forgetActions(fields: WorkflowRunFields, uids: readonly string[]
 }
 
 /** Ended as asked: the reason is the one that stands there since. */
-export function stopped(fields: WorkflowRunFields, now: number): WorkflowRunFields {
+export function stopped(fields: WorkflowRunFields, when: End): WorkflowRunFields {
   const reason = cancelReasons.find((each) => each === fields.reason) ?? "TimedOut";
-  return fail(fields, { reason, message: fields.message ?? "", now });
+  return fail(fields, { reason, message: fields.message ?? "", ...when });
 }
 
 /** The condition of a run that has a job without a place for its files. */
@@ -215,10 +216,14 @@ export function set(fields: WorkflowRunFields, says: ConditionState, now: number
 }
 
 function ended(fields: WorkflowRunFields, succeeded: Condition["status"], why: Why): WorkflowRunFields {
-  const { reason, message, now } = why;
+  const { reason, message, now, outputs = {} } = why;
   // Nobody waits for a place for files any more.
   const conditions = fields.conditions?.filter((each) => each.type !== "WorkspaceReady" || each.status === "True");
-  const rest = conditions === undefined ? fields : { ...fields, conditions };
+  const rest = {
+    ...fields,
+    ...(conditions !== undefined && { conditions }),
+    ...(Object.keys(outputs).length > 0 && { outputs: { ...outputs } }),
+  };
   const first = set(rest, { type: "Succeeded", status: succeeded, reason, message }, now);
   return set({ ...first, completionTime: timestamp(now) }, { type: "Finished", status: "True", reason, message }, now);
 }

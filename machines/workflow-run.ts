@@ -23,9 +23,9 @@ export type WorkflowRunEvent =
   /** Every job ended well, but an output of the run has no value or does not fit. */
   | { type: "OUTPUTS_FAILED"; reason: OutputsFailedReason; message: string; now: number }
   /** Derived: every job ended, not all of them well. */
-  | { type: "JOB_FAILED"; now: number }
+  | { type: "JOB_FAILED"; outputs?: Record<string, string>; now: number }
   /** Derived: it is stopping and every job has ended. */
-  | { type: "JOBS_ENDED"; now: number }
+  | { type: "JOBS_ENDED"; outputs?: Record<string, string>; now: number }
   /** It has taken longer than spec.timeout. */
   | { type: "TIME_OUT"; message: string; now: number }
   /** Somebody wants it to end; jobs that clean up may still run. `bySpec`: asked for by spec.shutdown. */
@@ -307,7 +307,7 @@ export const workflowRunMachine = charts.createMachine({
         JOB_FAILED: {
           guard: "aJobFailed",
           target: "Failed",
-          actions: assign(({ context, event }) => ({ status: moves.failByJob(context.status, event.now) })),
+          actions: assign(({ context, event }) => ({ status: moves.failByJob(context.status, event) })),
           description: "Every job ended, not all of them well.",
           meta: { writer: "controller", reason: ["JobFailed", "WorkspaceLost", ...cannotStartReasons] },
         },
@@ -414,7 +414,7 @@ export const workflowRunMachine = charts.createMachine({
         JOBS_ENDED: {
           guard: "everyJobEnded",
           target: "Failed",
-          actions: assign(({ context, event }) => ({ status: moves.stopped(context.status, event.now) })),
+          actions: assign(({ context, event }) => ({ status: moves.stopped(context.status, event) })),
           description: "No job is at work or is to clean up any more.",
           meta: { writer: "controller", reason: cancelReasons },
         },

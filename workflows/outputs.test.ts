@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { compileTexts } from "./compile-texts.ts";
 import type { Scope } from "./expressions/scopes.ts";
-import { evaluateOutputs } from "./outputs.ts";
+import { evaluateOutputs, knownOutputs } from "./outputs.ts";
 import { scope } from "./testing/templates.ts";
 
 const plan = (texts: Record<string, string>, at: Scope = scope) => {
@@ -44,4 +44,15 @@ test("outputs over the limits are errors that say by how much", () => {
     reason: "OutputsTooLarge",
     message: expect.stringMatching(/^output "o7" .* with the others more than 65536$/),
   });
+});
+
+test("of what ends without success those outputs are known that have a value and fit", () => {
+  const known = plan({ a: text, b: "${{ steps.a.outputs.none }}", c: "text", d: `${text}${text}` });
+  expect(knownOutputs(known, values({ v: "x".repeat(5000) }))).toEqual({ a: "x".repeat(5000), c: "text" });
+});
+
+test("of what ends without success no more outputs are known than fit together", () => {
+  const names = Array.from({ length: 9 }, (_, index) => [`o${index}`, text]);
+  const known = knownOutputs(plan(Object.fromEntries([...names, ["last", "1"]])), values({ v: "x".repeat(8192) }));
+  expect(Object.keys(known)).toEqual(["o0", "o1", "o2", "o3", "o4", "o5", "o6", "last"]);
 });

@@ -9,7 +9,7 @@ export type OutputsResult =
   | { readonly ok: true; readonly outputs: Record<string, string> }
   | { readonly ok: false; readonly reason: "ExpressionFailed" | "OutputsTooLarge"; readonly message: string };
 
-/** The declared outputs of a job, an Action or a Workflow. */
+/** The declared outputs of a job, an Action or a Workflow that did its work: each must have a value. */
 export function evaluateOutputs(outputs: ReadonlyMap<string, Template>, values: ContextValues): OutputsResult {
   const members: [string, string][] = [];
   let size = 0;
@@ -29,4 +29,19 @@ export function evaluateOutputs(outputs: ReadonlyMap<string, Template>, values: 
     members.push([name, result.value]);
   }
   return { ok: true, outputs: Object.fromEntries(members) };
+}
+
+/** Of the declared outputs of a job, an Action or a Workflow that ends without success those that have a value and fit. */
+export function knownOutputs(outputs: ReadonlyMap<string, Template>, values: ContextValues): Record<string, string> {
+  const members: [string, string][] = [];
+  let left = maxOutputs;
+  for (const [name, template] of outputs) {
+    const result = evaluateTemplate(template, values);
+    if (!result.ok || result.value.length > maxOutput) continue;
+    const size = name.length + result.value.length;
+    if (size > left) continue;
+    left -= size;
+    members.push([name, result.value]);
+  }
+  return Object.fromEntries(members);
 }

@@ -378,7 +378,10 @@ export const RunStatus = Type.Object(
     duration: Type.Optional(Type.String({ description: "Length of the last attempt.", maxLength: 32 })),
     exitCode: Type.Optional(Type.Integer({ description: "Exit code of the program." })),
     outputs: Type.Optional(
-      MapOf(Type.String({ maxLength: 8192 }), { description: "Values from KRUNTIME_OUTPUTS.", maxProperties: 64 }),
+      MapOf(Type.String({ maxLength: 8192 }), {
+        description: "Values from KRUNTIME_OUTPUTS of the last attempt, however it ended.",
+        maxProperties: 64,
+      }),
     ),
     artifactRefs: Type.Optional(AtomicList(ArtifactRef, { description: "Stored artifacts.", maxItems: 32 })),
     endpoint: Type.Optional(

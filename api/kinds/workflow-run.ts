@@ -96,7 +96,7 @@ const nestedStep = {
   runName: Type.Optional(Type.String({ description: "Its child Run.", maxLength: 253 })),
   exitCode: Type.Optional(Type.Integer({ description: "Exit code of the program." })),
   continued: continued("step", "job"),
-  outputs: Values("Values from KRUNTIME_OUTPUTS."),
+  outputs: Values("Values from KRUNTIME_OUTPUTS, however it ended."),
   reason: reason(),
   message: message(),
   startTime: Type.Optional(Time("Its start.")),

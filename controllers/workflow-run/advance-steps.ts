@@ -176,7 +176,10 @@ function advanceAction(
       if (next.steps !== undefined) return { type: "STEPS", steps: next.steps };
       const isEnding = own !== "goes on";
       return observeAction(
-        { context: chain.context, job, place, inner, plan, work, isEnding, course: innerCourse(own, step) },
+        {
+          ...{ context: chain.context, budget: chain.budget, job, place, inner, plan, work, isEnding },
+          course: innerCourse(own, step),
+        },
         step,
       );
     },

@@ -654,6 +654,50 @@ test("outputs that would burst the status fail the step", () => {
   expect(world.run.status?.jobs?.j0?.phase).toBe("Succeeded");
 });
 
+test("outputs of a Run that failed and do not fit are left out: its failure stays the reason, and the message tells", () => {
+  const jobs = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`j${n}`, job([step("s")])]));
+  const world = new World(jobs);
+  world.pass();
+  const outputs = Object.fromEntries(Array.from({ length: 64 }, (_, n) => [`k${n}`, "x".repeat(1000)]));
+  const failed = { phase: "Failed", reason: "ExitNonZero", message: "exit code 1", exitCode: 1, outputs } as const;
+  for (let n = 0; n < 20; n++) world.becomes(`j${n}/s`, failed);
+  expect(JSON.stringify(world.run.status).length).toBeLessThan(768 * 1024);
+  expect(world.run.status?.jobs?.j0?.steps?.[0]).toMatchObject({ phase: "Failed", message: "exit code 1", outputs });
+  const last = world.run.status?.jobs?.j19?.steps?.[0];
+  expect(last).toMatchObject({ phase: "Failed", reason: "ExitNonZero", exitCode: 1 });
+  expect(last).not.toHaveProperty("outputs");
+  expect(last?.message).toMatch(/^exit code 1; the outputs of Run .* do not fit into the status of the WorkflowRun$/);
+});
+
+/** Jobs of one small step, whose own outputs are as large as outputs can be. */
+const manifold = (more: Partial<JobSpec> = {}) => {
+  const outputs = Object.fromEntries(Array.from({ length: 63 }, (_, n) => [`o${n}`, "${{ steps.s.outputs.k }}"]));
+  return Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`j${n}`, job([step("s")], { outputs, ...more })]));
+};
+
+test("outputs of jobs that would burst the status fail the job", () => {
+  const world = new World(manifold());
+  world.pass();
+  for (let n = 0; n < 20; n++) world.succeeds(`j${n}/s`, { outputs: { k: "x".repeat(1000) } });
+  // Reasons and messages have no room of their own.
+  expect(JSON.stringify(world.run.status).length).toBeLessThan(780 * 1024);
+  expect(world.run.status?.jobs?.j0?.phase).toBe("Succeeded");
+  const told = Object.values(world.run.status?.jobs ?? {}).find(({ reason }) => reason === "OutputsTooLarge");
+  expect(told).toMatchObject({ phase: "Failed", message: "its outputs do not fit into the status of the WorkflowRun" });
+});
+
+test("outputs of a job that failed and do not fit are left out", () => {
+  const world = new World(manifold());
+  world.pass();
+  for (let n = 0; n < 20; n++)
+    world.becomes(`j${n}/s`, { phase: "Failed", reason: "ExitNonZero", exitCode: 1, outputs: { k: "x".repeat(1000) } });
+  // Reasons and messages have no room of their own.
+  expect(JSON.stringify(world.run.status).length).toBeLessThan(780 * 1024);
+  expect(world.run.status?.jobs?.j0?.outputs?.o0).toHaveLength(1000);
+  expect(world.run.status?.jobs?.j19).toMatchObject({ phase: "Failed", reason: "StepFailed" });
+  expect(world.run.status?.jobs?.j19).not.toHaveProperty("outputs");
+});
+
 test("an invalid graph fails the run with the path of the field", () => {
   const world = new World({ a: job([step("one")], { needs: ["b"] }) });
   world.pass();

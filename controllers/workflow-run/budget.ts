@@ -11,6 +11,12 @@ export const stepBytes = 256;
 /** What a job, or an instance of a matrix, comes to besides its steps. */
 export const jobBytes = 256;
 
+/** Why outputs cannot be recorded that have no room any more. */
+export const noRoom = {
+  reason: "OutputsTooLarge",
+  message: "its outputs do not fit into the status of the WorkflowRun",
+} as const;
+
 /** Steps that the status lists for a job at most, those of the Actions that it uses included. */
 export function stepCount(job: JobPlan): number {
   return stepsOf(job).reduce((sum, { work }) => sum + 1 + (work.kind === "action" ? work.plan.steps.length : 0), 0);
@@ -32,6 +38,11 @@ export class Budget {
     if (bytes > this.#left) return false;
     this.#left -= bytes;
     return true;
+  }
+
+  /** Takes the room of outputs, if it is there. */
+  takeOutputs(outputs: Readonly<Record<string, string>> = {}): boolean {
+    return Object.keys(outputs).length === 0 || this.take(JSON.stringify(outputs).length);
   }
 }
 

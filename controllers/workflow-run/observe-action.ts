@@ -3,8 +3,9 @@ import type { JobStatus, StepStatus } from "#api/kinds/workflow-run.ts";
 import { parseTime } from "#api/time.ts";
 import { isActive, mustStartAnother, noStepEnded, sumOfSteps } from "#machines/derive.ts";
 import type { StepActionEvent } from "#machines/step-action.ts";
-import { evaluateOutputs } from "#workflows/outputs.ts";
+import { evaluateOutputs, knownOutputs } from "#workflows/outputs.ts";
 import type { ActionWork, StepPlan } from "#workflows/plan.ts";
+import { type Budget, noRoom } from "./budget.ts";
 import type { Course } from "./cleanup.ts";
 import { holds } from "./conditions.ts";
 import { type JobContext, whyGone, workspaceOf } from "./job-context.ts";
@@ -23,28 +24,33 @@ export interface ActionContext {
   readonly isEnding: boolean;
   /** What becomes of the steps of the Action. */
   readonly course: Course;
+  readonly budget: Budget;
 }
 
 /** What is due for a step whose Action is at work, and whose own steps are as `step` says. */
 export function observeAction(input: ActionContext, step: StepStatus): StepActionEvent | undefined {
-  const { context, plan, work, inner, isEnding } = input;
+  const { context, plan, work, inner, isEnding, budget } = input;
   const { now } = context;
   const steps = step.steps ?? [];
   const continued = () => (passesOver(input) ? { continued: true } : {});
   if (step.phase === "Stopping") {
     const cleansUp = input.course === "cleans up" && steps.some(({ phase }) => phase === "Waiting");
-    return cleansUp || steps.some(isActive) ? undefined : { type: "STEPS_ENDED", ...continued(), now };
+    if (cleansUp || steps.some(isActive)) return undefined;
+    return { type: "STEPS_ENDED", ...leftOutputs(input), ...continued(), now };
   }
   switch (sumOfSteps(steps)) {
     case "Failed":
-      return { type: "STEP_FAILED", ...continued(), now };
+      return { type: "STEP_FAILED", ...leftOutputs(input), ...continued(), now };
     case "Succeeded": {
       const values = outerValues(inner);
       const result = values.ok
         ? evaluateOutputs(work.plan.outputs, values.values)
         : { ...values, reason: "ExpressionFailed" as const };
-      if (result.ok) return { type: "STEPS_SUCCEEDED", outputs: result.outputs, now };
-      return { type: "OUTPUTS_FAILED", reason: result.reason, message: result.message, ...continued(), now };
+      if (result.ok && budget.takeOutputs(result.outputs)) {
+        return { type: "STEPS_SUCCEEDED", outputs: result.outputs, now };
+      }
+      const { reason, message } = result.ok ? noRoom : result;
+      return { type: "OUTPUTS_FAILED", reason, message, ...continued(), now };
     }
     default:
       break;
@@ -53,12 +59,19 @@ export function observeAction(input: ActionContext, step: StepStatus): StepActio
   const deadline = actionDeadline(plan, step);
   if (deadline !== undefined && now >= deadline) {
     const message = `the step took longer than ${formatDuration(plan.timeoutMs ?? 0)}`;
-    return { type: "TIME_OUT", message, ...continued(), now };
+    return { type: "TIME_OUT", message, ...(steps.some(isActive) ? {} : leftOutputs(input)), ...continued(), now };
   }
   // Files that nobody has used are the job's business: it takes a new workspace.
   const isMissed = mustStartAnother(steps) && !noStepEnded(input.job.steps ?? []);
   const gone = isMissed ? whyGone(workspaceOf(context, input.job)) : undefined;
-  return gone === undefined ? undefined : { type: "WORKSPACE_LOST", message: gone, now };
+  return gone === undefined ? undefined : { type: "WORKSPACE_LOST", message: gone, ...leftOutputs(input), now };
+}
+
+/** The outputs of an Action that ends without success, as far as they have a value and there is room for them. */
+function leftOutputs({ inner, work, budget }: ActionContext): { outputs?: Record<string, string> } {
+  const values = outerValues(inner);
+  const outputs = values.ok ? knownOutputs(work.plan.outputs, values.values) : {};
+  return Object.keys(outputs).length > 0 && budget.takeOutputs(outputs) ? { outputs } : {};
 }
 
 /** When a step that uses an Action is out of time; undefined without a limit, and when it is not at work. */

@@ -128,25 +128,21 @@ function observeEnd(
 ): JobWorkflowEvent | undefined {
   const { now } = context;
   const { phase, reason, message, outputs } = child.status ?? { phase: "Pending" };
-  if (job.phase === "Stopping") return hasEnded(phase) ? { type: "CHILD_ENDED", now } : undefined;
+  if (!hasEnded(phase)) return undefined;
+  const hasRoom = budget.take(jobBytes + JSON.stringify(outputs ?? {}).length);
+  const left = hasRoom && outputs !== undefined ? { outputs } : {};
+  if (job.phase === "Stopping") return { type: "CHILD_ENDED", ...left, now };
   const failed = (why: string): JobWorkflowEvent => {
     const known = instanceFailedReasons.find((each) => each === reason) ?? "JobFailed";
     const again = ending !== undefined ? undefined : nextAttempt(context, job, { reason: known, message: why });
-    return again ?? { type: "CHILD_FAILED", reason: known, message: why, ...passedOver(context), now };
+    return again ?? { type: "CHILD_FAILED", reason: known, message: why, ...left, ...passedOver(context), now };
   };
-  switch (phase) {
-    case "Succeeded":
-      if (!budget.take(jobBytes + JSON.stringify(outputs ?? {}).length)) {
-        return failed(`the outputs of WorkflowRun ${child.metadata.name} do not fit into the status of this one`);
-      }
-      return { type: "CHILD_SUCCEEDED", ...(outputs && { outputs }), now };
-    case "Failed": {
-      const cause = [reason, message && firstLine(message)].filter(Boolean).join(": ");
-      return failed(`WorkflowRun ${child.metadata.name} did not succeed${cause === "" ? "" : ` (${cause})`}`);
-    }
-    default:
-      return undefined;
+  if (phase === "Succeeded") {
+    if (hasRoom) return { type: "CHILD_SUCCEEDED", ...left, now };
+    return failed(`the outputs of WorkflowRun ${child.metadata.name} do not fit into the status of this one`);
   }
+  const cause = [reason, message && firstLine(message)].filter(Boolean).join(": ");
+  return failed(`WorkflowRun ${child.metadata.name} did not succeed${cause === "" ? "" : ` (${cause})`}`);
 }
 
 /** That the child exists is written down once it is as old as child Runs must be. */

@@ -6,9 +6,9 @@ import type { JobEvent } from "#machines/job.ts";
 import { causeOf, isCancelReason } from "#machines/job-status.ts";
 import { cannotStartReasons, skipReasons } from "#machines/step-status.ts";
 import { checkStores, resolveArtifacts } from "#workflows/artifacts.ts";
-import { evaluateOutputs } from "#workflows/outputs.ts";
+import { evaluateOutputs, knownOutputs } from "#workflows/outputs.ts";
 import { stepsOf } from "#workflows/plan.ts";
-import { type Budget, stepBytes, stepCount } from "./budget.ts";
+import { type Budget, noRoom, stepBytes, stepCount } from "./budget.ts";
 import { courseOf } from "./cleanup.ts";
 import { nextAttempt, passedOver } from "./failure.ts";
 import { type JobContext, runtimeNameOf, whyGone, workspaceNameOf, workspaceOf } from "./job-context.ts";
@@ -38,19 +38,20 @@ export function observeJob(
     case "Queued":
       if (ending !== undefined) return { type: "SKIP", ...ending, now };
       return (
-        observeWorkspace(context, job, stored) ?? (hasPlace && isTime(job, now) ? { type: "START", now } : undefined)
+        observeWorkspace(context, job, stored, budget) ??
+        (hasPlace && isTime(job, now) ? { type: "START", now } : undefined)
       );
     case "Running":
       return (
-        observeSum(context, job, ending) ??
+        observeSum(context, job, ending, budget) ??
         (ending === undefined
-          ? (observeTimeout(context, job) ?? observeWorkspace(context, job, stored))
+          ? (observeTimeout(context, job) ?? observeWorkspace(context, job, stored, budget))
           : { type: "CANCEL", ...ending, now })
       );
     case "Suspended":
       return ending === undefined ? observeTimeout(context, job) : { type: "CANCEL", ...ending, now };
     case "Stopping":
-      return observeStopping(context, job, ending);
+      return observeStopping(context, job, ending, budget);
     default:
       return undefined;
   }
@@ -94,18 +95,29 @@ function missingRoom({ job, instance }: JobContext, budget: Budget): ReturnType<
 const storeOwner = (runtime: { metadata: { name: string }; spec: object } | undefined) =>
   runtime && { name: runtime.metadata.name, spec: runtime.spec };
 
-function observeSum(context: JobContext, job: JobStatus, ending: Ending | undefined): JobEvent | undefined {
+function observeSum(
+  context: JobContext,
+  job: JobStatus,
+  ending: Ending | undefined,
+  budget: Budget,
+): JobEvent | undefined {
   const event = jobEvent(job, context.now);
   switch (event?.type) {
     case "STEP_FAILED":
-      return failing(context, job, ending, causeOf(job.steps ?? [])) ?? { ...event, ...passedOver(context) };
+      return (
+        failing(context, job, ending, causeOf(job.steps ?? [])) ?? {
+          ...event,
+          ...leftOutputs(context, job, budget),
+          ...passedOver(context),
+        }
+      );
     case "STEPS_SUCCEEDED": {
       const values = outerValues(jobPlace(context, job));
       const result = values.ok
         ? evaluateOutputs(context.job.outputs, values.values)
         : { ...values, reason: "ExpressionFailed" as const };
-      if (result.ok) return { ...event, outputs: result.outputs };
-      const { reason, message } = result;
+      if (result.ok && budget.takeOutputs(result.outputs)) return { ...event, outputs: result.outputs };
+      const { reason, message } = result.ok ? noRoom : result;
       const { now } = context;
       return (
         failing(context, job, ending, { reason, message }) ?? {
@@ -120,6 +132,13 @@ function observeSum(context: JobContext, job: JobStatus, ending: Ending | undefi
   }
 }
 
+/** The outputs of a job that ends without success, as far as they have a value and there is room for them. */
+function leftOutputs(context: JobContext, job: JobStatus, budget: Budget): { outputs?: Record<string, string> } {
+  const values = outerValues(jobPlace(context, job));
+  const outputs = values.ok ? knownOutputs(context.job.outputs, values.values) : {};
+  return Object.keys(outputs).length > 0 && budget.takeOutputs(outputs) ? { outputs } : {};
+}
+
 /** Another attempt instead of a failure, unless the run has to end anyway. */
 function failing(
   context: JobContext,
@@ -130,15 +149,27 @@ function failing(
   return ending === undefined ? nextAttempt(context, job, why) : undefined;
 }
 
-function observeStopping(context: JobContext, job: JobStatus, ending: Ending | undefined): JobEvent | undefined {
+function observeStopping(
+  context: JobContext,
+  job: JobStatus,
+  ending: Ending | undefined,
+  budget: Budget,
+): JobEvent | undefined {
   const event = jobEvent(job, context.now);
   // A step that cleans up waits for its turn: for a Runtime, or for the run to be resumed.
   const cleansUp = courseOf(context, job) === "cleans up" && (job.steps ?? []).some(({ phase }) => phase === "Waiting");
   if (cleansUp) return undefined;
-  if (event?.type !== "STEPS_ENDED" || isCancelReason(job.reason)) return event;
+  if (event?.type !== "STEPS_ENDED") return event;
+  if (isCancelReason(job.reason)) return { ...event, ...leftOutputs(context, job, budget) };
   const reason = skipReasons.find((each) => each === job.reason) ?? "StepFailed";
   const why = { reason, message: job.message ?? "" };
-  return failing(context, job, ending, why) ?? { ...event, ...passedOver(context) };
+  return (
+    failing(context, job, ending, why) ?? {
+      ...event,
+      ...leftOutputs(context, job, budget),
+      ...passedOver(context),
+    }
+  );
 }
 
 /** When a job is out of time; undefined without a limit, and when it is not at work. */
@@ -157,7 +188,12 @@ function observeTimeout(context: JobContext, job: JobStatus): JobEvent | undefin
   return { type: "TIME_OUT", message, now };
 }
 
-function observeWorkspace(context: JobContext, job: JobStatus, stored: JobStatus | undefined): JobEvent | undefined {
+function observeWorkspace(
+  context: JobContext,
+  job: JobStatus,
+  stored: JobStatus | undefined,
+  budget: Budget,
+): JobEvent | undefined {
   const { seen, now } = context;
   // Ordered, or renamed, in this very pass: nothing can be there yet.
   if (
@@ -175,7 +211,8 @@ function observeWorkspace(context: JobContext, job: JobStatus, stored: JobStatus
   if ((job.steps ?? []).some((step) => wasUsed(context, step))) {
     if (!mustStartAnother(job.steps ?? [])) return undefined;
     const again = nextAttempt(context, job, { reason: "WorkspaceLost", message: gone });
-    return again ?? { type: "WORKSPACE_LOST", message: gone, ...passedOver(context), now };
+    if (again !== undefined) return again;
+    return { type: "WORKSPACE_LOST", message: gone, ...leftOutputs(context, job, budget), ...passedOver(context), now };
   }
   switch (found.kind) {
     case "foreign": {

@@ -5,7 +5,7 @@ import { instanceFailedReasons, type JobMatrixEvent } from "#machines/job-matrix
 import { firstLine } from "#machines/lib/text.ts";
 import { instancesOf } from "#workflows/matrix.ts";
 import type { StrategyPlan } from "#workflows/plan.ts";
-import { type Budget, jobBytes, stepBytes, stepCount } from "./budget.ts";
+import { type Budget, jobBytes, noRoom, stepBytes, stepCount } from "./budget.ts";
 import { passedOver } from "./failure.ts";
 import { stillFormer } from "./instances.ts";
 import { headOf, type JobContext } from "./job-context.ts";
@@ -28,7 +28,7 @@ export function observeMatrix(
     case "Waiting":
       return observeWaiting(context, strategy, job, ending, budget);
     case "Running":
-      return observeInstances(instances, ending, context.now);
+      return observeInstances(instances, ending, budget, context.now);
     default:
       return undefined;
   }
@@ -66,10 +66,13 @@ function observeWaiting(
 function observeInstances(
   instances: readonly (readonly [id: string, status: JobStatus])[],
   ending: Ending | undefined,
+  budget: Budget,
   now: number,
 ): JobMatrixEvent | undefined {
   const all = instances.map(([, status]) => status);
   if (sumOfJobs(all) === "Open") return undefined;
+  const outputs = mergedOutputs(all);
+  const hasRoom = budget.takeOutputs(outputs);
   const failed = firstFailed(instances);
   if (failed !== undefined) {
     const [id, { reason, message }] = failed;
@@ -78,13 +81,15 @@ function observeInstances(
       type: "INSTANCE_FAILED",
       reason: instanceFailedReasons.find((each) => each === reason) ?? "JobFailed",
       message: `job ${id} did not succeed${cause === "" ? "" : ` (${cause})`}`,
+      ...(hasRoom && { outputs }),
       now,
     };
   }
   if (ending !== undefined && all.some(({ phase }) => phase === "Cancelled" || phase === "Skipped")) {
-    return { type: "INSTANCES_CANCELLED", ...ending, now };
+    return { type: "INSTANCES_CANCELLED", ...ending, ...(hasRoom && { outputs }), now };
   }
-  return { type: "INSTANCES_SUCCEEDED", outputs: mergedOutputs(all), now };
+  if (hasRoom) return { type: "INSTANCES_SUCCEEDED", outputs, now };
+  return { type: "INSTANCE_FAILED", reason: "StatusTooLarge", message: noRoom.message, now };
 }
 
 /** The instance that failed first. */

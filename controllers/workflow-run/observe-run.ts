@@ -5,7 +5,7 @@ import { parseTime } from "#api/time.ts";
 import { cleansUp, workflowRunEvent } from "#machines/derive.ts";
 import type { WorkflowRunEvent } from "#machines/workflow-run.ts";
 import { formatErrors } from "#workflows/field-error.ts";
-import { evaluateOutputs } from "#workflows/outputs.ts";
+import { evaluateOutputs, knownOutputs } from "#workflows/outputs.ts";
 import { jobValues, memberOf, runValues } from "#workflows/values.ts";
 import type { Seen } from "./seen.ts";
 
@@ -25,7 +25,7 @@ export function observeRun(seen: Seen, status: WorkflowRunStatus, now: number): 
       );
     default:
       return (
-        workflowRunEvent(status, now) ??
+        observeSum(seen, status, now) ??
         observeHaste(seen, status, now) ??
         observeTimeout(seen, status, now) ??
         (cleansUp(status) ? observeWorkspaces(seen, status, now) : undefined)
@@ -35,9 +35,13 @@ export function observeRun(seen: Seen, status: WorkflowRunStatus, now: number): 
 
 function observeSum({ run, source }: Seen, status: WorkflowRunStatus, now: number): WorkflowRunEvent | undefined {
   const event = workflowRunEvent(status, now);
-  if (event?.type !== "JOBS_SUCCEEDED" || source.kind !== "plan" || !source.compiled.ok) return event;
+  if (event === undefined || source.kind !== "plan" || !source.compiled.ok) return event;
   const { plan } = source.compiled;
   const values = { ...runValues(run, source.inputs), jobs: jobValues(plan.order, status.jobs) };
+  if (event.type === "JOB_FAILED" || event.type === "JOBS_ENDED") {
+    return { ...event, outputs: knownOutputs(plan.outputs, values) };
+  }
+  if (event.type !== "JOBS_SUCCEEDED") return event;
   const result = evaluateOutputs(plan.outputs, values);
   if (result.ok) return { ...event, outputs: result.outputs };
   return { type: "OUTPUTS_FAILED", reason: result.reason, message: result.message, now };

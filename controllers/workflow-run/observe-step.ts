@@ -105,11 +105,12 @@ function observeEnd(run: Run, input: StepContext): StepEvent | undefined {
     ...(status.startTime === undefined ? {} : { startTime: status.startTime }),
     ...(status.completionTime === undefined ? {} : { completionTime: status.completionTime }),
   };
-  const failed = (reason: Exclude<RunFailureReason, "Cancelled">, message: string): StepEvent => {
+  const failed = (reason: Exclude<RunFailureReason, "Cancelled">, message: string, left?: Left): StepEvent => {
     const continued = passesOver(input);
-    return { type: "RUN_FAILED", reason, message, ...(continued && { continued }), ...end };
+    return { type: "RUN_FAILED", reason, message, ...(continued && { continued }), ...end, ...left };
   };
   const message = messageOf(run) ?? `Run ${run.metadata.name} ended as ${status.phase}`;
+  const { outputs } = status;
   switch (status.phase) {
     case "Succeeded": {
       const size = JSON.stringify([status.outputs, status.artifactRefs]).length;
@@ -120,18 +121,31 @@ function observeEnd(run: Run, input: StepContext): StepEvent | undefined {
       const artifacts = artifactCount(job, run);
       if (artifacts > maxJobArtifacts) {
         const text = `with those of Run ${run.metadata.name} the job has ${artifacts} artifacts of different names, and ${maxJobArtifacts} is the most: leave a directory as one artifact, or use another job`;
-        return failed("ArtifactInvalid", text);
+        return failed("ArtifactInvalid", text, outputs && { outputs });
       }
-      return { type: "RUN_SUCCEEDED", ...(status.outputs && { outputs: status.outputs }), ...end };
+      return { type: "RUN_SUCCEEDED", ...(outputs && { outputs }), ...end };
     }
     case "Failed":
     case "Timeout":
-      return failed(failureOf(status.reason), message);
+      return failed(failureOf(status.reason), message, leftBy(run, message, budget));
     case "Cancelled":
-      return { type: "RUN_CANCELLED", message, ...end };
+      return { type: "RUN_CANCELLED", message, ...end, ...leftBy(run, message, budget) };
     default:
       return undefined;
   }
+}
+
+interface Left {
+  readonly outputs?: Record<string, string>;
+  readonly message?: string;
+}
+
+/** What a Run wrote before it ended without success. That it has no room is told, and is no reason of its own. */
+function leftBy({ metadata, status }: Run, message: string, budget: Budget): Left {
+  const { outputs } = status ?? {};
+  if (outputs === undefined) return {};
+  if (budget.takeOutputs(outputs)) return { outputs };
+  return { message: `${message}; the outputs of Run ${metadata.name} do not fit into the status of the WorkflowRun` };
 }
 
 /** Whether its failure is none for the job. */

@@ -11,7 +11,7 @@ import {
   attemptMachine,
   newAttempt,
 } from "#machines/attempt.ts";
-import { type AttemptOutcome, failure, outcomeEvent } from "#machines/attempt-outcome.ts";
+import { type AttemptOutcome, failure, outcomeEvent, withoutOutputs } from "#machines/attempt-outcome.ts";
 import { step } from "#machines/lib/settle.ts";
 import type { ExecutionId } from "#runtime/executor-client.ts";
 import type { RunLayout } from "#runtime/files/layout.ts";
@@ -42,7 +42,12 @@ export interface RunnerContext {
   readonly onDone: (runner: AttemptRunner) => void;
 }
 
-const refusedResult = ({ message }: Error) => `the API server refuses the result of the program: ${message}`;
+/** What a Run is told when the API server will not have the result of its program. */
+function refused(outcome: AttemptOutcome, { message }: Error): AttemptOutcome {
+  const why = `the API server refuses the result of the program: ${message}`;
+  const isBad = outcome.kind !== "Succeeded" && "outputs" in outcome;
+  return (isBad ? withoutOutputs(outcome, why) : undefined) ?? failure({ reason: "OutputsInvalid", message: why });
+}
 
 /**
  * One Run under one assignment to this Pod: executes the effects of the attempt chart and feeds their answers back. It
@@ -270,7 +275,7 @@ export class AttemptRunner {
       // Without an end the Run would hold its place for ever: it is told instead why it has no result.
       const error = asError(thrown);
       logger.error("attempt: the API server refuses the result", { run: this.#name, error });
-      const told = () => this.#tell(failure({ reason: "OutputsInvalid", message: refusedResult(error) }));
+      const told = () => this.#tell(refused(outcome, error));
       return await patiently(told, { clock, random, signal, isTransient: () => true, maxMs: 30_000 });
     }
   }

@@ -273,6 +273,51 @@ test("a result that the API server will not have ends the Run with its answer", 
   expect(status.message).toContain("status.outputs: Invalid value");
 });
 
+test("outputs of a program that failed, and that the API server will not have, are no reason of their own", async () => {
+  start();
+  const handle = world.api.handle.bind(world.api);
+  world.api.handle = (request) => {
+    const { outputs } = (request.body as { status?: { outputs?: object } } | undefined)?.status ?? {};
+    if (outputs === undefined) return handle(request);
+    return Promise.reject(new StatusError(failure(422, "Invalid", "status.outputs: Invalid value")));
+  };
+  world.programs.set("a", () => ({
+    durationMs: 5,
+    exitCode: 3,
+    writesFiles: [{ path: "$KRUNTIME_OUTPUTS", content: "key=value\n" }],
+  }));
+  await world.createRun("a");
+  await world.assign("a");
+  const status = await world.untilOver("a");
+  expect(status).toMatchObject({ phase: "Failed", reason: "ExitNonZero", exitCode: 3 });
+  expect(status.message).toMatch(/^exit code 3; its outputs are not recorded: .*status.outputs: Invalid value$/);
+});
+
+test("an agent that restarts while it reads what a failed program wrote tells it all the same", async () => {
+  start();
+  world.programs.set("a", () => ({
+    durationMs: 5,
+    exitCode: 3,
+    writesFiles: [{ path: "$KRUNTIME_OUTPUTS", content: "key=value\n" }],
+  }));
+  let isDead = false;
+  world.watcher = (point, when) => {
+    if (isDead || point !== "files.readFile" || when !== "before" || world.executor.running.length > 0) return;
+    isDead = true;
+    world.crash();
+  };
+  await world.createRun("a");
+  await world.assign("a");
+  await world.until(() => isDead);
+  world.start();
+  expect(await world.untilOver("a")).toMatchObject({
+    phase: "Failed",
+    exitCode: 3,
+    attempt: 1,
+    outputs: { key: "value" },
+  });
+});
+
 test("an agent that may not write waits until it may", async () => {
   start();
   const handle = world.api.handle.bind(world.api);

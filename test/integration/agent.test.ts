@@ -42,13 +42,37 @@ test("a program that fails gives its exit code and the end of its stderr", async
 
 test("a program that runs longer than its timeout is killed, and the Run ends as Timeout once nothing is left", async () => {
   start();
-  world.programs.set("a", () => ({ durationMs: 60_000, onSigterm: { afterMs: 500, exitCode: 0 } }));
+  const writesFiles = [{ path: "$KRUNTIME_OUTPUTS", content: "made=1\n" }];
+  world.programs.set("a", () => ({ durationMs: 60_000, writesFiles, onSigterm: { afterMs: 500, exitCode: 0 } }));
   await world.createRun("a", { timeout: "1s" });
   await world.assign("a");
   const status = await world.untilOver("a");
-  expect(status).toMatchObject({ phase: "Timeout", reason: "Timeout" });
+  expect(status).toMatchObject({ phase: "Timeout", reason: "Timeout", outputs: { made: "1" } });
   expect(Date.parse(status.completionTime ?? "") - Date.parse(status.startTime ?? "")).toBeGreaterThanOrEqual(1500);
   expect(world.executor.running).toEqual([]);
+});
+
+test("what a program wrote before it failed or was cancelled is told, of its last attempt only", async () => {
+  start();
+  const writing = (attempt: number) => [{ path: "$KRUNTIME_OUTPUTS", content: `made-${attempt}=1\n` }];
+  world.programs.set("a", (attempt) => ({ durationMs: 5, exitCode: 1, writesFiles: writing(attempt) }));
+  await world.createRun("a", { retryPolicy: { maxAttempts: 2, backoff: "0s" } });
+  await world.assign("a");
+  const first = await world.untilOver("a");
+  expect(first).toMatchObject({ phase: "Pending", attempt: 1 });
+  expect(first).not.toHaveProperty("outputs");
+  await world.assign("a");
+  expect(await world.untilOver("a")).toMatchObject({ phase: "Failed", attempt: 2, outputs: { "made-2": "1" } });
+  expect((await world.status("a")).outputs).toEqual({ "made-2": "1" });
+
+  world.programs.set("b", (attempt) => ({ durationMs: 60_000, writesFiles: writing(attempt) }));
+  await world.createRun("b");
+  await world.assign("b");
+  await world.until(() => world.executor.running.length > 0);
+  await world.client
+    .of(runs)
+    .patch({ name: "b", namespace: "default" }, { spec: { termination: { mode: "Immediate" } } });
+  expect(await world.untilOver("b")).toMatchObject({ phase: "Cancelled", outputs: { "made-1": "1" } });
 });
 
 test("a retry after a timeout has its own clock", async () => {

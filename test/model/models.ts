@@ -68,8 +68,8 @@ const models: Readonly<Record<string, Model>> = {
     walk: attemptWalk,
     oracle: attemptOracle,
     minimums: {
-      states: 11,
-      transitions: 44,
+      states: 12,
+      transitions: 48,
       refusals: 1,
       coveringPaths: 780,
       simplePaths: 261,

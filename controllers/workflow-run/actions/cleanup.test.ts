@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { JobSpec } from "#api/kinds/job.ts";
 import { persistentWorkspaces } from "#api/resources.ts";
-import { ActionWorld, job, namespace } from "#test/support/action-world.ts";
+import { ActionWorld, job, namespace, step } from "#test/support/action-world.ts";
 
 let world: ActionWorld;
 beforeEach(async () => {
@@ -113,4 +113,19 @@ test("what cleans up and waits for a place for its files says so", async () => {
       message: "job x waits for a place for its files: there is no Runtime absent",
     }),
   );
+});
+
+test("what a step wrote before it was ended reaches what cleans up, and no attempt after it", async () => {
+  const vm = { outputs: { vm: "${{ steps.one.outputs.vm }}" } };
+  const clean = { ...step("clean"), env: { VM: "${{ needs.a.outputs.vm }}" } };
+  const remove = { "runs-on": "bash", needs: ["a"], if: "always()", steps: [clean] };
+  await world.run("ci", { a: job(["one"], vm), x: remove });
+  await world.ask("ci", "Stop");
+  await world.finish("ci", "a", "one", "Cancelled", { outputs: { vm: "vm-7" } });
+  expect((await world.status("ci")).jobs?.a).toMatchObject({ phase: "Cancelled", outputs: { vm: "vm-7" } });
+  expect((await world.child("ci", "x", "clean"))?.spec.env).toContainEqual({ name: "VM", value: "vm-7" });
+  await world.finish("ci", "x", "clean");
+  await world.ask("ci", "Retry");
+  expect(await phases()).toEqual(["a Running", "x Waiting"]);
+  expect(JSON.stringify((await world.status("ci")).jobs)).not.toContain("vm-7");
 });

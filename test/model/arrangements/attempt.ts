@@ -28,6 +28,7 @@ const gateOf: Readonly<Record<string, string>> = {
   Collecting: "files.readFile",
   Uploading: "store.put",
   Killing: "executor.cancel",
+  Salvaging: "files.readFile",
   Reporting: "api.request PUT",
 };
 
@@ -125,6 +126,7 @@ const failures: Readonly<Record<string, RunFailureReason>> = {
   Starting: "AttemptLost",
   Executing: "AttemptLost",
   Collecting: "OutputsInvalid",
+  Salvaging: "OutputsInvalid",
   Uploading: "ArtifactInvalid",
 };
 
@@ -140,6 +142,7 @@ const success: Readonly<Record<string, readonly AttemptEvent[]>> = {
   ],
   Uploading: [{ type: "UPLOADED", artifactRefs: [] }],
   Killing: [{ type: "GONE" }],
+  Salvaging: [{ type: "COLLECTED", outputs: {}, artifacts: 0 }],
   Reporting: [{ type: "REPORTED" }],
 };
 
@@ -213,7 +216,7 @@ export const attemptArrangements = arranged<AttemptStage, AttemptEvent>({
     PREPARED: (stage) => stage.goOn("Preparing", "Staging"),
     STAGED: (stage) => stage.goOn("Staging", "Starting"),
     STARTED: (stage) => stage.goOn("Starting", "Executing"),
-    EXIT: (stage, { exitCode }) => stage.goOn("Executing", exitCode === 0 ? "Collecting" : "Reporting"),
+    EXIT: (stage, { exitCode }) => stage.goOn("Executing", exitCode === 0 ? "Collecting" : "Salvaging"),
     async COLLECTED(stage, { artifacts }) {
       if (artifacts > 0) await stage.world.files.writeFile(`${stage.layout.artifacts}/file`, Buffer.from("text"));
       stage.goOn("Collecting", artifacts > 0 ? "Uploading" : "Reporting");
@@ -234,8 +237,12 @@ export const attemptArrangements = arranged<AttemptStage, AttemptEvent>({
     },
     GONE(stage) {
       stage.hold("Reporting");
+      stage.hold("Salvaging");
       // Whatever was under way when it was killed ends as well.
-      for (const gate of Object.values(gateOf)) if (gate !== gateOf.Reporting) stage.gates.open(gate);
+      for (const gate of Object.values(gateOf)) {
+        if (gate === gateOf.Salvaging) stage.gates.letOn(gate);
+        else if (gate !== gateOf.Reporting) stage.gates.open(gate);
+      }
     },
     REPORTED: (stage) => stage.gates.open(gateOf.Reporting ?? ""),
   },

@@ -20,6 +20,13 @@ export class Gates {
     this.#release((held) => held.pass());
   }
 
+  /** Lets the calls that wait go on; those to come wait. */
+  letOn(prefix: string): void {
+    this.#closed.delete(prefix);
+    this.#release((held) => held.pass());
+    this.#closed.add(prefix);
+  }
+
   /** Lets the calls that wait fail, and those to come pass. */
   fail(prefix: string, error: Error): void {
     this.#closed.delete(prefix);

@@ -1,4 +1,4 @@
-import { always, claims, field, has, type Move, type Oracle } from "./oracle.ts";
+import { always, claims, field, has, type Move, type Oracle, type Status } from "./oracle.ts";
 
 /** States in which a process of the attempt may be at work. */
 const atWork = ["Starting", "Executing"];
@@ -12,6 +12,7 @@ const work: Readonly<Record<string, string>> = {
   Collecting: "collect",
   Uploading: "upload",
   Killing: "kill",
+  Salvaging: "collect",
   Reporting: "report",
 };
 
@@ -19,7 +20,16 @@ const resumed: Readonly<Record<string, string>> = { Known: "Executing", NeverSta
 const beforeClaim = ["Assigned", "Claiming"];
 
 /** A fence ends what has nothing under way that could go on without us; everything else is killed first. */
-const fenced = ({ before }: Move) => [[...beforeClaim, "Reporting"].includes(before.phase) ? "Done" : "Killing"];
+const fenced = ({ before }: Move) => [
+  [...beforeClaim, "Salvaging", "Reporting"].includes(before.phase) ? "Done" : "Killing",
+];
+
+/** Ended from outside in the middle of its work: it may have written something that somebody needs. */
+const cutShort = (before: Status) =>
+  ["Cancelled", "Timeout"].some((word) => JSON.stringify(before.outcome)?.includes(`"${word}"`));
+
+const part = (attempt: Status, name: string) =>
+  (attempt.outcome as Readonly<Record<string, unknown>> | undefined)?.[name];
 
 /** While something is under way that can be ended. */
 const interruptible = ["CANCEL", "FENCED"];
@@ -38,6 +48,8 @@ export const attemptOracle: Oracle = {
     Collecting: always("COLLECTED", "FAILED", ...interruptible),
     Uploading: always("UPLOADED", "FAILED", ...interruptible),
     Killing: { GONE: true, FENCED: (before) => has(before, "outcome") },
+    // What is read comes from a disk, and nothing of the attempt is at work: there is nothing to end.
+    Salvaging: always("COLLECTED", "FAILED", "FENCED"),
     Reporting: always("REPORTED", "FENCED"),
   },
   leadsTo: {
@@ -48,14 +60,16 @@ export const attemptOracle: Oracle = {
     PREPARED: ["Staging"],
     STAGED: ["Starting"],
     STARTED: ["Executing"],
-    EXIT: ({ event }) => [field(event, "exitCode") === 0 ? "Collecting" : "Reporting"],
-    COLLECTED: ({ event }) => [field(event, "artifacts") === 0 ? "Reporting" : "Uploading"],
+    EXIT: ({ event }) => [field(event, "exitCode") === 0 ? "Collecting" : "Salvaging"],
+    COLLECTED: ({ before, event }) => [
+      field(event, "artifacts") === 0 || before.phase === "Salvaging" ? "Reporting" : "Uploading",
+    ],
     UPLOADED: ["Reporting"],
     FAILED: ({ before }) => [atWork.includes(before.phase) ? "Killing" : "Reporting"],
     TIMEOUT: ["Killing"],
     CANCEL: ({ before }) => [before.phase === "Assigned" ? "Reporting" : "Killing"],
     FENCED: fenced,
-    GONE: ({ before }) => [has(before, "outcome") ? "Reporting" : "Done"],
+    GONE: ({ before }) => [cutShort(before) ? "Salvaging" : has(before, "outcome") ? "Reporting" : "Done"],
     REPORTED: ["Done"],
   },
   writersOf: () => ["agent"],
@@ -72,7 +86,11 @@ export const attemptOracle: Oracle = {
       "the program is started only from Staging": !effects.includes("start") || before.phase === "Staging",
       "it is claimed once": !effects.includes("claim") || before.phase === "Assigned",
       "only an exit or a completed kill leads from a process to a report":
-        !reports || !atWork.includes(before.phase) || event.type === "EXIT",
+        (!reports && after.phase !== "Salvaging") || !atWork.includes(before.phase) || event.type === "EXIT",
+      "what becomes of outputs changes no end":
+        before.phase !== "Salvaging" ||
+        !reports ||
+        ["kind", "reason", "exitCode"].every((name) => part(after, name) === part(before, name)),
       "a report has an outcome": !reports || has(after, "outcome"),
       "what is cancelled or out of time is killed before it is reported":
         !(event.type === "CANCEL" || event.type === "TIMEOUT") ||
@@ -82,7 +100,10 @@ export const attemptOracle: Oracle = {
       "a fenced attempt reports nothing":
         event.type !== "FENCED" || (!reports && (after.phase !== "Killing" || !has(after, "outcome"))),
       "the executor forgets only after the report, or when there is none":
-        !effects.includes("forget") || before.phase === "Reporting" || !has(before, "outcome"),
+        !effects.includes("forget") ||
+        before.phase === "Reporting" ||
+        event.type === "FENCED" ||
+        !has(before, "outcome"),
       "a success was uploaded or had nothing to upload":
         !JSON.stringify(after.outcome ?? {}).includes('"Succeeded"') ||
         ["Collecting", "Uploading", "Reporting"].includes(before.phase),

@@ -129,3 +129,12 @@ export function finished(oracle: Pick<Oracle, "terminal">, { after }: Move, succ
     "the reason is the reason of the condition": !isEnd || !has(after, "reason") || succeeded?.reason === after.reason,
   };
 }
+
+/** Whatever ends tells what it wrote, however it ended; nothing else changes outputs, but another attempt, which has none. */
+export function tellsOutputs({ before, after, event }: Move): boolean {
+  const isEnd = before.phase !== after.phase && ["Succeeded", "Failed", "Cancelled"].includes(after.phase);
+  const same = (one: unknown, other: unknown) => JSON.stringify(one ?? {}) === JSON.stringify(other ?? {});
+  return isEnd
+    ? same(after.outputs, field(event, "outputs"))
+    : !has(after, "outputs") || same(after.outputs, before.outputs);
+}

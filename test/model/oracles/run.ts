@@ -110,8 +110,11 @@ export const runOracle: Oracle = {
       "the history is bounded": attempts.length <= 10,
       "a success has exit code 0": after.phase !== "Succeeded" || after.exitCode === 0,
       "only a timeout ends as Timeout": (after.phase === "Timeout") === (after.reason === "Timeout"),
-      "outputs and artifacts only of a success":
-        after.phase === "Succeeded" || (!has(after, "outputs") && !has(after, "artifactRefs")),
+      "artifacts only of a success": after.phase === "Succeeded" || !has(after, "artifactRefs"),
+      "outputs are those of the last attempt, and are told with its end":
+        !has(after, "outputs") ||
+        (terminal.includes(after.phase) &&
+          JSON.stringify(after.outputs) === JSON.stringify(field(move.event, "outputs"))),
       "an end of a claimed attempt has a duration":
         !terminal.includes(after.phase) || has(after, "duration") === has(after, "startTime"),
     });

@@ -1,5 +1,16 @@
 import { stableJson } from "#api/json.ts";
-import { always, claims, common, field, has, type Move, number, type Oracle, type Status } from "./oracle.ts";
+import {
+  always,
+  claims,
+  common,
+  field,
+  has,
+  type Move,
+  number,
+  type Oracle,
+  type Status,
+  tellsOutputs,
+} from "./oracle.ts";
 
 const ends = ["Succeeded", "Failed", "Cancelled", "Skipped"];
 const hasEnded = (member: Status) => ends.includes(member.phase);
@@ -14,7 +25,7 @@ const group = (move: Move): Record<string, boolean> => {
   return {
     ...common({ terminal: ends }, move),
     "only a failure is passed over": !has(after, "continued") || after.phase === "Failed",
-    "outputs only of a success": after.phase === "Succeeded" || !has(after, "outputs"),
+    "outputs are told with the end": tellsOutputs(move),
     "a skipped one never began": after.phase !== "Skipped" || !has(after, "startTime"),
     "an end without success has a reason and a message":
       !hasEnded(after) || after.phase === "Succeeded" || (has(after, "reason") && has(after, "message")),

@@ -13,6 +13,7 @@ import {
   type Oracle,
   type Status,
   saysSame,
+  tellsOutputs,
 } from "./oracle.ts";
 
 const ends = ["Succeeded", "Failed", "Cancelled", "Skipped"];
@@ -79,7 +80,7 @@ export const stepOracle: Oracle = {
       "a step that never ran has no Run": after.phase !== "Skipped" || !has(after, "runName"),
       "an end without success has a reason":
         !ends.includes(after.phase) || after.phase === "Succeeded" || has(after, "reason"),
-      "outputs only of a success": after.phase === "Succeeded" || !has(after, "outputs"),
+      "outputs are told with the end": tellsOutputs(move),
       "only a failure is passed over": !has(after, "continued") || after.phase === "Failed",
     });
   },
@@ -191,7 +192,7 @@ export const jobOracle: Oracle = {
       "a skipped job never began": after.phase !== "Skipped" || !has(after, "startTime"),
       "an end without success has a reason and a message":
         !isEnd || after.phase === "Succeeded" || (has(after, "reason") && has(after, "message")),
-      "outputs only of a success": after.phase === "Succeeded" || !has(after, "outputs"),
+      "outputs are told with the end": tellsOutputs(move),
       "only a failure is passed over": !has(after, "continued") || after.phase === "Failed",
     });
   },
@@ -298,7 +299,7 @@ export const workflowRunOracle: Oracle = {
       "no job outlives its run": !isEnd || jobs.every(hasEnded),
       "a run succeeds only by its jobs": after.phase !== "Succeeded" || (jobs.length > 0 && jobs.every(endedWell)),
       "progress counts the jobs that ended": !has(after, "jobs") || after.progress === `${ended}/${counted.length}`,
-      "outputs only of a success": after.phase === "Succeeded" || !has(after, "outputs"),
+      "outputs are told with the end": tellsOutputs(move),
       "attempts count from 1": !has(after, "jobs") || number(after.attempt) >= 1,
       "a run that is stopping says why": after.phase !== "Stopping" || has(after, "reason"),
       "Suspended is the mark of a run that goes on":

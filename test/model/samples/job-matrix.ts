@@ -23,8 +23,12 @@ const samples: Samples<JobMatrixEvent> = {
     { type: "INSTANCES_SUCCEEDED", now: at(9) },
     { type: "INSTANCES_SUCCEEDED", outputs: { version: "1" }, now: at(9) },
   ],
-  INSTANCE_FAILED: [{ type: "INSTANCE_FAILED", reason: "JobFailed", message, now: at(9) }],
-  INSTANCES_CANCELLED: [{ type: "INSTANCES_CANCELLED", reason: "TimedOut", message, now: at(9) }],
+  INSTANCE_FAILED: [
+    { type: "INSTANCE_FAILED", outputs: { tests: "failed" }, reason: "JobFailed", message, now: at(9) },
+  ],
+  INSTANCES_CANCELLED: [
+    { type: "INSTANCES_CANCELLED", outputs: { tests: "failed" }, reason: "TimedOut", message, now: at(9) },
+  ],
 };
 
 export const jobMatrixWalk: Walk = {

@@ -17,10 +17,10 @@ const samples: Samples<JobWorkflowEvent> = {
     { type: "CHILD_SUCCEEDED", outputs: { version: "1" }, now: at(9) },
   ],
   CHILD_FAILED: [
-    { type: "CHILD_FAILED", reason: "JobFailed", message, now: at(9) },
+    { type: "CHILD_FAILED", outputs: { tests: "failed" }, reason: "JobFailed", message, now: at(9) },
     { type: "CHILD_FAILED", reason: "JobFailed", message, continued: true, now: at(9) },
   ],
-  CHILD_ENDED: [{ type: "CHILD_ENDED", now: at(12) }],
+  CHILD_ENDED: [{ type: "CHILD_ENDED", outputs: { tests: "failed" }, now: at(12) }],
   CHILD_MISSING: [{ type: "CHILD_MISSING", now: at(9) }],
   NAME_TAKEN: [{ type: "NAME_TAKEN", workflowRunName: "ci-build-5e6f7a8b", message, now: at(3) }],
   CHILD_REFUSED: [{ type: "CHILD_REFUSED", message, now: at(3) }],

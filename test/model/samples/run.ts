@@ -34,12 +34,25 @@ export const runSamples: Samples<RunEvent> = {
   FAIL: [
     { type: "FAIL", reason: "ExitNonZero", message, exitCode: 3, retry: once, now: at(100) },
     { type: "FAIL", reason: "ExitNonZero", message, exitCode: 3, retry: twice, now: at(100) },
+    {
+      type: "FAIL",
+      reason: "ExitNonZero",
+      message,
+      exitCode: 1,
+      outputs: { tests: "3 failed" },
+      retry: twice,
+      now: at(100),
+    },
+    { type: "FAIL", reason: "Timeout", message, outputs: { tests: "3 failed" }, retry: once, now: at(100) },
     { type: "FAIL", reason: "OutputsInvalid", message, exitCode: 0, retry: twice, now: at(100) },
     { type: "FAIL", reason: "StartFailed", message, retry: timeouts, now: at(100) },
     { type: "FAIL", reason: "Timeout", message, retry: once, now: at(100) },
     { type: "FAIL", reason: "Timeout", message, retry: timeouts, now: at(100) },
   ],
-  CANCEL: [{ type: "CANCEL", message: "cancelled by its owner", now: at(200) }],
+  CANCEL: [
+    { type: "CANCEL", message: "cancelled by its owner", now: at(200) },
+    { type: "CANCEL", message: "cancelled by its owner", outputs: { machine: "vm-1" }, now: at(200) },
+  ],
   POD_LOST: [
     { type: "POD_LOST", reason: "PodDeleted", message, retry: once, now: at(100) },
     { type: "POD_LOST", reason: "NodeLost", message, retry: twice, now: at(100) },

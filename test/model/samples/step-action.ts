@@ -34,13 +34,13 @@ const samples: Samples<StepActionEvent> = {
     { type: "STEPS_SUCCEEDED", outputs: { version: "1" }, now: at(9) },
   ],
   STEP_FAILED: [
-    { type: "STEP_FAILED", now: at(9) },
+    { type: "STEP_FAILED", outputs: { tests: "failed" }, now: at(9) },
     { type: "STEP_FAILED", continued: true, now: at(9) },
   ],
   OUTPUTS_FAILED: [{ type: "OUTPUTS_FAILED", reason: "OutputsTooLarge", message, now: at(9) }],
-  WORKSPACE_LOST: [{ type: "WORKSPACE_LOST", message, now: at(7) }],
-  TIME_OUT: [{ type: "TIME_OUT", message, now: at(7) }],
-  STEPS_ENDED: [{ type: "STEPS_ENDED", now: at(12) }],
+  WORKSPACE_LOST: [{ type: "WORKSPACE_LOST", outputs: { tests: "failed" }, message, now: at(7) }],
+  TIME_OUT: [{ type: "TIME_OUT", outputs: { tests: "failed" }, message, now: at(7) }],
+  STEPS_ENDED: [{ type: "STEPS_ENDED", outputs: { tests: "failed" }, now: at(12) }],
   CANCEL: [{ type: "CANCEL" }],
 };
 

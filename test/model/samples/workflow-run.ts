@@ -58,8 +58,8 @@ export const workflowRunSamples: Samples<WorkflowRunEvent> = {
     { type: "JOBS_SUCCEEDED", outputs: { version: "1.2.3" }, now: at(20) },
   ],
   OUTPUTS_FAILED: [{ type: "OUTPUTS_FAILED", reason: "ExpressionFailed", message, now: at(20) }],
-  JOB_FAILED: [{ type: "JOB_FAILED", now: at(20) }],
-  JOBS_ENDED: [{ type: "JOBS_ENDED", now: at(40) }],
+  JOB_FAILED: [{ type: "JOB_FAILED", outputs: { tests: "failed" }, now: at(20) }],
+  JOBS_ENDED: [{ type: "JOBS_ENDED", outputs: { tests: "failed" }, now: at(40) }],
   TIME_OUT: [{ type: "TIME_OUT", message, now: at(30) }],
   STOP: [{ type: "STOP", message, now: at(32) }],
   RETRY: [

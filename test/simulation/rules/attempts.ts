@@ -1,4 +1,4 @@
-import type { Run } from "#api/kinds/run.ts";
+import type { Run, RunStatus } from "#api/kinds/run.ts";
 import { runs } from "#api/resources.ts";
 import { isTerminal, retryOf } from "#api/runs.ts";
 import { parseTime } from "#api/time.ts";
@@ -90,18 +90,12 @@ export function attemptRules(world: World, report: Report, pods: () => Iterable<
       if (exit?.cause !== "exited" || exit.exitCode !== 0)
         report("Succeeded means that the program exited with 0", subject, told);
       const script = scripts.get(executionKey(id));
-      if (!equalJson(status.outputs ?? {}, script?.outputs ?? {})) {
-        report(
-          "outputs are those of the program",
-          subject,
-          `${JSON.stringify(script?.outputs)}, not ${JSON.stringify(status.outputs)}`,
-        );
-      }
       const names = (status.artifactRefs ?? []).map(({ name }) => name).sort();
       if (!equalJson(names, [...(script?.artifacts ?? [])].sort())) {
         report("artifacts are those of the program", subject, `${script?.artifacts}, not ${names}`);
       }
     }
+    checkOutputs(status, subject, executionKey(id));
     if (reason === "ExitNonZero" && (exit === undefined || exit.exitCode === 0)) {
       report("ExitNonZero means another exit code than 0", subject, told);
     }
@@ -112,6 +106,14 @@ export function attemptRules(world: World, report: Report, pods: () => Iterable<
     if (isTerminal(status.phase) && !takenAway.has(reason ?? "") && claims.get(executionKey(id)) === undefined) {
       report("an attempt that ended was claimed", subject, told);
     }
+  }
+
+  /** Of a program that ended by itself all outputs, of one that was ended perhaps; an attempt that is repeated leaves none. */
+  function checkOutputs({ phase, reason, outputs = {} }: RunStatus, subject: string, key: string): void {
+    const written = phase === "Pending" ? {} : (scripts.get(key)?.outputs ?? {});
+    const isWhole = phase === "Succeeded" || (phase === "Failed" && reason === "ExitNonZero");
+    if (equalJson(outputs, written) || (!isWhole && Object.keys(outputs).length === 0)) return;
+    report("outputs are those of the program", subject, `${JSON.stringify(written)}, not ${JSON.stringify(outputs)}`);
   }
 
   return {
