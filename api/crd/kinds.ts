@@ -72,6 +72,8 @@ const count = (name: string, jsonPath: string, description: string): Column => (
 const wide = (column: Column): Column => ({ ...column, priority: 1 });
 const condition = (type: string) => `.status.conditions[?(@.type=="${type}")].status`;
 const phase = text("Phase", ".status.phase", "Where it is in its life.");
+/** Only while it is false: afterwards the condition has another reason, or is gone. */
+const lacking = '.status.conditions[?(@.reason=="WorkspaceCapacity")]';
 const reason = text("Reason", ".status.reason", "Why, in one word.");
 
 const run: KindEntry = {
@@ -188,8 +190,12 @@ const workflowRun: KindEntry = {
     text("Workflow", ".spec.workflowRef.name", "The Workflow; empty for jobs of its own."),
     phase,
     reason,
+    text("Gate", '.status.jobs.*.steps[?(@.phase=="Suspended")].name', "A gate that waits for a Resume."),
+    text("Lacks", `${lacking}.reason`, "What a job waits for, in one word."),
     text("Progress", ".status.progress", "Jobs ended of all jobs."),
     age,
+    wide(text("Message", ".status.message", "A sentence for people.")),
+    wide(text("Waits", `${lacking}.message`, "Which job waits for what.")),
   ],
   selectable: [],
   conditions: {

@@ -425,6 +425,33 @@ test("workflow run refuses what would wait for a Runtime that is not there, with
   ).toBe(0);
 });
 
+test("the list of WorkflowRuns tells at which gate they wait, and what they lack", async () => {
+  const jobs = (on: string): WorkflowJobs => ({
+    a: {
+      "runs-on": on,
+      steps: [
+        { name: "ask", suspend: {} },
+        { name: "s", run: "true" },
+      ],
+    },
+  });
+  await cluster.create(workflowRuns, workflowRun("at-gate", jobs("bash")));
+  await cluster.create(
+    workflowRuns,
+    workflowRun("lacking", { a: { "runs-on": "nowhere", steps: [{ name: "s", run: "true" }] } }),
+  );
+  await cluster.until(workflowRuns, "at-gate", ({ status }) => status?.jobs?.a?.phase === "Suspended");
+  await cluster.until(workflowRuns, "lacking", ({ status }) => status?.conditions !== undefined);
+  const { out } = await krt("workflow", "list", "-o", "wide");
+  expect(out).toMatch(/^NAME +WORKFLOW +PHASE +REASON +GATE +LACKS +PROGRESS +AGE +MESSAGE +WAITS$/m);
+  expect(out).toMatch(/^at-gate +Running +ask +0\/1 +\S+ *$/m);
+  expect(out).toMatch(
+    /^lacking +Running +WorkspaceCapacity +0\/1 .*job a waits for a place for its files: there is no Runtime nowhere$/m,
+  );
+  for (const name of ["at-gate", "lacking"]) await krt("workflow", "stop", name);
+  expect((await krt("workflow", "list")).out).toMatch(/^lacking +Failed +Stopped +1\/1 /m);
+});
+
 test("a workflow that fails is a command that fails, with the output of its steps", async () => {
   const file = `apiVersion: kruntimes.io/v1alpha1
 kind: WorkflowRun
