@@ -26,6 +26,12 @@ export const WorkflowActionSpec = Type.Object(
       description: "Suspend, Resume, Stop, Terminate or Retry; others are refused by the controller.",
       maxLength: 63,
       pattern: "^[A-Za-z]{1,63}$",
+      "x-kubernetes-validations": [
+        {
+          rule: `!(self in [${workflowActionVerbs.map((verb) => `'${verb.toLowerCase()}'`).join(", ")}])`,
+          message: "an action begins with a capital letter: Suspend, Resume, Stop, Terminate or Retry",
+        },
+      ],
     }),
     resume: Type.Optional(
       Type.Object(
@@ -79,11 +85,6 @@ export const WorkflowActionSpec = Type.Object(
   {
     description: "A request to the workflow controller.",
     "x-kubernetes-validations": [
-      {
-        rule: `!(self.action in [${workflowActionVerbs.map((verb) => `'${verb.toLowerCase()}'`).join(", ")}])`,
-        message: "an action begins with a capital letter: Suspend, Resume, Stop, Terminate or Retry",
-        fieldPath: ".action",
-      },
       {
         rule: "!has(self.resume) || self.action == 'Resume'",
         message: "resume needs action Resume",

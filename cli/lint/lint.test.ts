@@ -88,6 +88,28 @@ const cases: Record<string, { text: string; want: string }> = {
           ^
 `,
   },
+  "a WorkflowAction in small letters, with the parameters of another one": {
+    text: `${header}\nkind: WorkflowAction\nmetadata: {generateName: stop-}\nspec: {workflowRef: {name: ci-1}, action: resume, stop: {}}\n`,
+    want: `ci.yaml:4:35: WorkflowAction stop-*: spec.action: an action begins with a capital letter: Suspend, Resume, Stop, Terminate or Retry
+    spec: {workflowRef: {name: ci-1}, action: resume, stop: {}}
+                                      ^
+ci.yaml:4:51: WorkflowAction stop-*: spec.stop: stop needs action Stop
+    spec: {workflowRef: {name: ci-1}, action: resume, stop: {}}
+                                                      ^
+`,
+  },
+  "words that YAML reads as something else": {
+    text: joined(
+      runtime,
+      workflow
+        .replace("runs-on: bash", "runs-on: bash\n      if: on\n      env: {A: 1}")
+        .replace("name: make", "name: on"),
+    ),
+    want: `ci.yaml:17:12: Workflow ci: spec.jobs.build.steps[0].name: must be a text, and without quotes YAML reads on as true. Put quotes around it: "on".
+            - {name: on, run: make}
+               ^
+`,
+  },
   "a file that is no YAML": {
     text: `${header}\nkind: [`,
     want: `ci.yaml:2:8: flow sequence in block collection must be sufficiently indented and end with a ]

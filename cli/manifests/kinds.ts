@@ -1,6 +1,13 @@
-import { kinds as ownKinds } from "#api/crd/kinds.ts";
 import type { KubeObject } from "#api/meta.ts";
-import { actions, persistentWorkspaces, runs, runtimes, workflowRuns, workflows } from "#api/resources.ts";
+import {
+  actions,
+  persistentWorkspaces,
+  runs,
+  runtimes,
+  workflowActions,
+  workflowRuns,
+  workflows,
+} from "#api/resources.ts";
 import {
   apiVersionOf,
   configMaps,
@@ -33,6 +40,7 @@ const order: readonly AnyResource[] = [
   workflows,
   runs,
   workflowRuns,
+  workflowActions,
 ] as readonly AnyResource[];
 
 /** Kinds that Kubernetes has for what one of ours does; people try them first. */
@@ -42,7 +50,6 @@ const instead: Readonly<Record<string, string>> = {
   ReplicaSet: "Write a Runtime: its Pods are kept running.",
   Job: "Write a Run.",
   CronJob: "Write a Workflow.",
-  WorkflowAction: "It asks something of a WorkflowRun that exists: create it with kubectl, or use krt workflow stop.",
 };
 
 /** Position of a kind in the order of application. */
@@ -56,10 +63,8 @@ export function findKind(
   const resource = order.find((one) => one.kind === kind);
   if (resource === undefined) {
     const names = order.map((one) => one.kind);
-    const served = `A local cluster takes ${names.join(", ")}.`;
-    const known = kind in ownKinds || kind in instead;
-    const advice = instead[kind] ?? suggestion(kind, names) ?? served;
-    return { field: "kind", message: `${known ? "a local cluster has" : "there is"} no kind ${kind}`, advice };
+    const advice = instead[kind] ?? suggestion(kind, names) ?? `krt takes ${names.join(", ")}.`;
+    return { field: "kind", message: kind in instead ? `krt takes no ${kind}` : `there is no kind ${kind}`, advice };
   }
   const expected = apiVersionOf(resource);
   if (apiVersion === expected) return resource;

@@ -32,16 +32,12 @@ const refused: Record<string, { text: string; namespace?: string; want: string }
   "a kind that nobody knows": {
     text: "apiVersion: v1\nkind: Gizmo\nmetadata: {name: a}\n",
     want:
-      "f.yaml:2:1: there is no kind Gizmo. A local cluster takes Namespace, Secret, ConfigMap, ServiceAccount, RoleBinding, Service, " +
-      "NetworkPolicy, PersistentVolumeClaim, Runtime, PersistentWorkspace, Action, Workflow, Run, WorkflowRun.",
+      "f.yaml:2:1: there is no kind Gizmo. krt takes Namespace, Secret, ConfigMap, ServiceAccount, RoleBinding, Service, " +
+      "NetworkPolicy, PersistentVolumeClaim, Runtime, PersistentWorkspace, Action, Workflow, Run, WorkflowRun, WorkflowAction.",
   },
   "a kind that has another form here": {
     text: "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\n",
-    want: "f.yaml:2:1: a local cluster has no kind Job. Write a Run.",
-  },
-  "a kind of ours that is not served": {
-    text: "apiVersion: kruntimes.io/v1alpha1\nkind: WorkflowAction\nmetadata: {name: a}\n",
-    want: "f.yaml:2:1: a local cluster has no kind WorkflowAction. It asks something of a WorkflowRun that exists: create it with kubectl, or use krt workflow stop.",
+    want: "f.yaml:2:1: krt takes no Job. Write a Run.",
   },
   "a wrong version": {
     text: "kind: Run\napiVersion: kruntimes.io/v1\nmetadata: {name: a}\n",

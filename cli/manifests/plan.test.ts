@@ -25,6 +25,14 @@ function plan(...documents: string[]) {
   };
 }
 
+test("a WorkflowAction is nothing to run", async () => {
+  const asks =
+    "apiVersion: kruntimes.io/v1alpha1\nkind: WorkflowAction\nmetadata: {name: a}\nspec: {workflowRef: {name: ci-1}, action: Stop}\n";
+  expect(await problemsOf(() => planOf(manifestsOf(joined(runtime, workflow, asks))))).toEqual([
+    "f.yaml:18:1: a WorkflowAction is nothing to run: it asks something of a WorkflowRun that is there. Create it with kubectl, or use krt workflow stop, resume and so on.",
+  ]);
+});
+
 test("what others refer to is created first, and otherwise the order of the files is kept", () => {
   const other = run.replace("hello", "bye");
   expect(plan(workflowRun, run, other, workflow, action, workspace, runtime, claim, secret)).toEqual({

@@ -1,6 +1,6 @@
 import type { Run } from "#api/kinds/run.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
-import { runs, workflowRuns, workflows } from "#api/resources.ts";
+import { runs, workflowActions, workflowRuns, workflows } from "#api/resources.ts";
 import { CliError } from "../errors.ts";
 import { rankOf } from "./kinds.ts";
 import { type Manifest, nameOf } from "./manifest.ts";
@@ -32,8 +32,19 @@ export function planOf(manifests: readonly Manifest[]): Plan {
   return orderedPlan(manifests);
 }
 
-/** The same for a cluster that may hold more than the manifests. @throws CliError when there is nothing to execute */
+/** The same for a cluster that may hold more than the manifests. @throws CliError when there is nothing to execute, ManifestError for WorkflowActions */
 export function orderedPlan(manifests: readonly Manifest[]): Plan {
+  const asking = manifests.filter(({ resource }) => resource.kind === workflowActions.kind);
+  if (asking.length > 0) {
+    throw new ManifestError(
+      asking.map(({ file, at }) => ({
+        file,
+        ...at("kind"),
+        message: "a WorkflowAction is nothing to run: it asks something of a WorkflowRun that is there",
+        advice: "Create it with kubectl, or use krt workflow stop, resume and so on.",
+      })),
+    );
+  }
   const ordered = manifests.toSorted((a, b) => rankOf(a.resource) - rankOf(b.resource));
   const isExecution = ({ resource }: Manifest) => resource.kind === runs.kind || resource.kind === workflowRuns.kind;
   const definitions = ordered.filter((manifest) => !isExecution(manifest));

@@ -10,7 +10,7 @@ import type { Problem } from "./problem.ts";
 const unknownField = /unknown field "((?:[^"\\]|\\.)*)"/g;
 
 /** Words of field.Error that say nothing beyond what follows them. */
-const emptyWords = /^(Forbidden|Invalid value: "object"): /;
+const emptyWords = /^(Forbidden|Invalid value: "(object|string)"): (?!\S+ in body )/;
 
 /** What the API server adds when it leaves rules out because of the other problems; it goes without saying. */
 const unchecked = "some validation rules were not checked";
