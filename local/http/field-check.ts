@@ -1,3 +1,4 @@
+import { mergePatch } from "#kube/json.ts";
 import { decodeObject, decodingContext, readFieldValidation } from "#local/apiserver/decode.ts";
 import { badRequest, invalidPatch } from "#local/apiserver/errors.ts";
 import { invalid } from "#local/apiserver/field-errors.ts";
@@ -35,7 +36,12 @@ export function checkFields(
   const duplicates = body.duplicates();
   if (mode === "Warn") return { body: known, warnings: inOrder(kind, method, body, duplicates, unknown) };
   // Unknown fields alone are refused where they are found.
-  if (kind.custom && duplicates.length > 0 && method !== "PATCH") unknown.push(...decodeObject(kind, value).unknown);
+  if (kind.custom && duplicates.length > 0 && isObject(value)) {
+    // A merge patch has the form of its object; what it takes away leaves no field.
+    const { apiVersion, kind: name } = kind;
+    const object = method === "PATCH" ? mergePatch({ apiVersion, kind: name }, value) : value;
+    unknown.push(...decodeObject(kind, object).unknown);
+  }
   if (duplicates.length + unknown.length === 0 || (kind.custom && duplicates.length === 0)) {
     return { body: known, warnings: [] };
   }

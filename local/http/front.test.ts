@@ -389,6 +389,24 @@ test("what stands twice and what is unknown are told together, in the order of a
   );
 });
 
+test("a patch of a custom object tells what stands twice and what the kind has not, as a creation does", async () => {
+  const { send } = start();
+  await send(
+    "POST",
+    widgets,
+    '{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":{"size":1}}',
+  );
+  const twice = '{"metadata":{"labels":{"a":null},"foo":1},"spec":{"size":1,"size":2},"nope":1,"gone":null}';
+  const merge = { "content-type": "application/merge-patch+json" };
+  const refused = await send("PATCH", `${widgets}/w?fieldValidation=Strict`, twice, merge);
+  expect(refused.code).toBe(422);
+  const { message } = json(refused) as { message: string };
+  expect(message).toContain(
+    'strict decoding error: duplicate field "spec.size", unknown field "metadata.foo", unknown field "nope"',
+  );
+  expect(message).not.toContain('unknown field "gone"');
+});
+
 test("fields that stand twice are refused or reported, in the words of the reader of JSON or YAML, and the last one counts", async () => {
   const { send } = start();
   const twice = '{"metadata":{"name":"a"},"spec":{"containers":[{"name":"c","image":"i","image":"j"}]}}';
