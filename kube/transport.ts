@@ -107,6 +107,8 @@ export const isConflict = (error: unknown): error is StatusError =>
 export const isAlreadyExists = (error: unknown): error is StatusError =>
   hasCode(error, 409) && (error as StatusError).reason === "AlreadyExists";
 export const isForbidden = (error: unknown): error is StatusError => hasCode(error, 403);
+/** A ResourceQuota has no room at the moment. Kubernetes tells this refusal from others by its text alone. */
+export const isOverQuota = (error: unknown): boolean => isForbidden(error) && error.message.includes("exceeded quota");
 /** The watch cannot be resumed from this version: list again. */
 export const isGone = (error: unknown): error is StatusError => hasCode(error, 410);
 

@@ -669,6 +669,24 @@ test("outputs of a Run that failed and do not fit are left out: its failure stay
   expect(last?.message).toMatch(/^exit code 1; the outputs of Run .* do not fit into the status of the WorkflowRun$/);
 });
 
+test("what hundreds of steps say of their failures does not burst the status", () => {
+  const steps = Array.from({ length: 8 }, (_, n) => step(`s${n}`, "false", { "continue-on-error": true }));
+  const world = new World(Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`j${n}`, job(steps)])));
+  world.pass();
+  const message = `exit code 1: ${"no such file\n".repeat(300)}`;
+  for (const { name } of steps) {
+    for (const id of Object.keys(world.run.spec.jobs ?? {})) {
+      const failed = { phase: "Failed", reason: "ExitNonZero", message, exitCode: 1 } as const;
+      world.change(world.child(`${id}/${name}`).metadata.name, (run) => ({ ...run, status: failed }));
+    }
+    world.pass();
+  }
+  expect(world.run.status?.phase).toBe("Succeeded");
+  expect(JSON.stringify(world.run.status).length).toBeLessThan(780 * 1024);
+  expect(world.run.status?.jobs?.j0?.steps?.[0]?.message).toBe(message);
+  expect(world.run.status?.jobs?.j39?.steps?.[7]?.message).toMatch(/^exit code 1: no such file\n(.|\n)*…$/);
+});
+
 /** Jobs of one small step, whose own outputs are as large as outputs can be. */
 const manifold = (more: Partial<JobSpec> = {}) => {
   const outputs = Object.fromEntries(Array.from({ length: 63 }, (_, n) => [`o${n}`, "${{ steps.s.outputs.k }}"]));

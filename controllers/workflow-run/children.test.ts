@@ -3,6 +3,7 @@ import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
 import type { Run } from "#api/kinds/run.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import { persistentWorkspaces, runs, runtimes, workflowRuns, workflows } from "#api/resources.ts";
+import { failure, StatusError } from "#kube/transport.ts";
 import type { FaultRequest } from "#local/apiserver/index.ts";
 import { ControlPlane } from "#test/integration/support/control-plane.ts";
 import { childWorkspaceName } from "#workflows/child-workspace.ts";
@@ -10,20 +11,26 @@ import { createWorkflowRunController } from "./index.ts";
 
 const namespace = "default";
 let plane: ControlPlane;
+/** Messages of Events. */
+let said: string[] = [];
 beforeEach(async () => {
   plane = new ControlPlane();
   await plane.create(runtimes, {
     metadata: { name: "bash", namespace },
     spec: { template: { spec: { containers: [{ name: "runtime", image: "x" }] } } },
   });
-  await plane.start((deps, informers) => [createWorkflowRunController(deps, informers, { workspaceTtlSeconds: 60 })]);
+  said = [];
+  const recorder = { event: (_: unknown, __: unknown, ___: unknown, message: string) => void said.push(message) };
+  await plane.start((deps, informers) => [
+    createWorkflowRunController({ ...deps, recorder }, informers, { workspaceTtlSeconds: 60 }),
+  ]);
 });
 afterEach(() => plane.stop());
 
-async function start(): Promise<void> {
+async function start(name = "ci"): Promise<void> {
   const steps = [{ name: "test", run: "true" }];
   await plane.create(workflowRuns, {
-    metadata: { name: "ci", namespace },
+    metadata: { name, namespace },
     spec: { jobs: { build: { "runs-on": "bash", steps } } },
   });
 }
@@ -91,6 +98,36 @@ test("a Run of a job is created only after its workspace is there, however long 
   await plane.until(async () => (await child()) !== undefined);
   expect(made).toEqual(["persistentworkspaces.kruntimes.io", "runs.kruntimes.io"]);
 });
+
+test.each([
+  ["a Run", runs],
+  ["a workspace", persistentWorkspaces],
+])(
+  "%s for which a quota has no room waits for it, and people are told; one that is forbidden fails",
+  async (_, kind) => {
+    const answer = plane.api.handle.bind(plane.api);
+    let why = "forbidden: exceeded quota: small, requested: count/runs.kruntimes.io=1, used: 2, limited: 2";
+    plane.api.handle = (request) => {
+      const isRefused = why !== "" && request.method === "POST" && request.path.endsWith(`/${kind.plural}`);
+      return isRefused ? Promise.reject(new StatusError(failure(403, "Forbidden", why))) : answer(request);
+    };
+    await start();
+    await plane.elapse(600_000);
+    expect(await job()).toMatchObject({ phase: "Running", steps: [{ phase: "Running" }] });
+    expect(said.some((message) => message.includes("waits to be created: forbidden: exceeded quota"))).toBe(true);
+    expect(said.length).toBeLessThan(50);
+    why = "";
+    await plane.until(async () => (await child()) !== undefined, 120_000);
+
+    why = "forbidden: you may not";
+    await start("refused");
+    const refused = async () => JSON.stringify((await plane.find(workflowRuns, "refused"))?.status);
+    await plane.until(
+      async () => (await refused()).includes('"reason":"ChildRefused","message":"forbidden: you may not"'),
+      10_000,
+    );
+  },
+);
 
 test("a Run that is deleted before a blind watch has shown it is no hang: it is made again", async () => {
   plane.api.faults.onWatchEvent = ({ resource }) => (resource.startsWith("runs.") ? { drop: true } : undefined);

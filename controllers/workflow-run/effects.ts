@@ -9,7 +9,7 @@ import type { Informer } from "#kube/informer.ts";
 import { runLanes } from "#kube/lanes.ts";
 import { orNothing } from "#kube/or-nothing.ts";
 import type { ResourceClient } from "#kube/resource.ts";
-import { isAlreadyExists, isConflict, isForbidden, isNotFound, StatusError } from "#kube/transport.ts";
+import { isAlreadyExists, isConflict, isForbidden, isNotFound, isOverQuota, StatusError } from "#kube/transport.ts";
 import { newJob } from "#machines/job.ts";
 import { clip } from "#machines/lib/text.ts";
 import { isChildOf } from "#workflows/child-meta.ts";
@@ -152,7 +152,13 @@ export function createEffects(
         wiring.again(seen.run);
         return false;
       }
-      if (!(error instanceof StatusError) || !isRefusal(error)) throw error;
+      if (!(error instanceof StatusError)) throw error;
+      if (isOverQuota(error)) {
+        // There is room again when something goes, which no watch tells: the pass is repeated, and whoever waits is told why.
+        const told = `${object.metadata.name} waits to be created: ${error.message}`;
+        tell(recorder, workflowRuns, seen.run, { type: "Warning", reason: "ChildRefused", message: told });
+      }
+      if (!isRefusal(error)) throw error;
       wiring.onRefused(seen.run, object.metadata.name, error.message);
       wiring.again(seen.run);
     }
@@ -212,8 +218,7 @@ export function createEffects(
 const maxTerminationMessage = 1024;
 
 /** Answers that will not change by asking again: the object is bad, or this controller may not create it. */
-const isRefusal = (error: StatusError) =>
-  error.code === 400 || error.code === 403 || error.code === 413 || error.code === 422;
+const isRefusal = (error: StatusError) => [400, 403, 413, 422].includes(error.code) && !isOverQuota(error);
 
 async function patchChild<T extends PersistentWorkspace | Run>(
   client: ResourceClient<T>,

@@ -1,6 +1,7 @@
 import type { Run } from "#api/kinds/run.ts";
 import { type JobStatus, maxJobArtifacts, type StepStatus } from "#api/kinds/workflow-run.ts";
 import type { RunFailureReason } from "#api/reasons.ts";
+import { clip } from "#api/text.ts";
 import { timestamp } from "#api/time.ts";
 import { noStepEnded } from "#machines/derive.ts";
 import type { StepEvent } from "#machines/step.ts";
@@ -105,31 +106,30 @@ function observeEnd(run: Run, input: StepContext): StepEvent | undefined {
     ...(status.startTime === undefined ? {} : { startTime: status.startTime }),
     ...(status.completionTime === undefined ? {} : { completionTime: status.completionTime }),
   };
-  const failed = (reason: Exclude<RunFailureReason, "Cancelled">, message: string, left?: Left): StepEvent => {
+  const failed = (reason: Exclude<RunFailureReason, "Cancelled">, left: Left): StepEvent => {
     const continued = passesOver(input);
-    return { type: "RUN_FAILED", reason, message, ...(continued && { continued }), ...end, ...left };
+    return { type: "RUN_FAILED", reason, ...(continued && { continued }), ...end, ...left };
   };
-  const message = messageOf(run) ?? `Run ${run.metadata.name} ended as ${status.phase}`;
   const { outputs } = status;
   switch (status.phase) {
     case "Succeeded": {
       const size = JSON.stringify([status.outputs, status.artifactRefs]).length;
       if (!budget.take(size)) {
         const text = `the outputs and artifacts of Run ${run.metadata.name} do not fit into the status of the WorkflowRun`;
-        return failed("OutputsTooLarge", text);
+        return failed("OutputsTooLarge", { message: text });
       }
       const artifacts = artifactCount(job, run);
       if (artifacts > maxJobArtifacts) {
         const text = `with those of Run ${run.metadata.name} the job has ${artifacts} artifacts of different names, and ${maxJobArtifacts} is the most: leave a directory as one artifact, or use another job`;
-        return failed("ArtifactInvalid", text, outputs && { outputs });
+        return failed("ArtifactInvalid", { message: text, ...(outputs && { outputs }) });
       }
       return { type: "RUN_SUCCEEDED", ...(outputs && { outputs }), ...end };
     }
     case "Failed":
     case "Timeout":
-      return failed(failureOf(status.reason), message, leftBy(run, message, budget));
+      return failed(failureOf(status.reason), leftBy(run, budget));
     case "Cancelled":
-      return { type: "RUN_CANCELLED", message, ...end, ...leftBy(run, message, budget) };
+      return { type: "RUN_CANCELLED", ...end, ...leftBy(run, budget) };
     default:
       return undefined;
   }
@@ -137,14 +137,21 @@ function observeEnd(run: Run, input: StepContext): StepEvent | undefined {
 
 interface Left {
   readonly outputs?: Record<string, string>;
-  readonly message?: string;
+  readonly message: string;
 }
 
-/** What a Run wrote before it ended without success. That it has no room is told, and is no reason of its own. */
-function leftBy({ metadata, status }: Run, message: string, budget: Budget): Left {
+/** Characters of a message that have their place in the room that a step has from the beginning. */
+const shortMessage = 128;
+
+/** What a Run without success says and wrote. That outputs have no room is told, and is no reason of its own. */
+function leftBy(run: Run, budget: Budget): Left {
+  const { metadata, status } = run;
+  const whole = clip(messageOf(run) ?? `Run ${metadata.name} ended as ${status?.phase}`);
+  const more = JSON.stringify(whole).length - shortMessage;
+  const message = more <= 0 || budget.take(more) ? whole : clip(whole, shortMessage);
   const { outputs } = status ?? {};
-  if (outputs === undefined) return {};
-  if (budget.takeOutputs(outputs)) return { outputs };
+  if (outputs === undefined) return { message };
+  if (budget.takeOutputs(outputs)) return { outputs, message };
   return { message: `${message}; the outputs of Run ${metadata.name} do not fit into the status of the WorkflowRun` };
 }
 
