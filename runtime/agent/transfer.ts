@@ -1,3 +1,4 @@
+import { formatDuration } from "#api/duration.ts";
 import { hash8 } from "#api/hash.ts";
 import type { Run } from "#api/kinds/run.ts";
 import { timeoutOf } from "#api/runs.ts";
@@ -90,14 +91,38 @@ async function countArtifacts(deps: AgentDeps, layout: RunLayout): Promise<numbe
   }
 }
 
+/**
+ * How long after its time limit a Run may go on storing artifacts, milliseconds: 60 s after the limit the controller takes an agent
+ * that has said nothing for lost, and the Run away from it.
+ */
+const afterLimitMs = 50_000;
+/** An agent that was restarted after that still tries for so long. */
+const leastMs = 5000;
+
+/** When storing artifacts is given up, milliseconds since the epoch; never without a time limit. */
+function uploadDeadline(run: Run, now: number): number {
+  const timeout = timeoutOf(run.spec);
+  if (timeout === undefined) return Number.POSITIVE_INFINITY;
+  return Math.max((parseTime(run.status?.startTime) ?? now) + timeout + afterLimitMs, now + leastMs);
+}
+
 /** Stores what the program left in its artifacts directory. */
 export async function upload(
   deps: AgentDeps,
   pools: Pools,
   run: Run,
   layout: RunLayout,
-  signal: AbortSignal,
+  ended: AbortSignal,
 ): Promise<AttemptEvent> {
+  const { clock } = deps;
+  const late = new AbortController();
+  const signal = AbortSignal.any([ended, late.signal]);
+  const given = formatDuration(afterLimitMs);
+  const tooLate = `the artifacts were not stored within ${given} after the time limit; raise spec.timeout`;
+  const left = uploadDeadline(run, clock.now()) - clock.now();
+  const cancel = Number.isFinite(left)
+    ? clock.after(left, () => late.abort(new StoreUnavailableError(tooLate)))
+    : undefined;
   const request = {
     directory: layout.artifacts,
     runUid: run.metadata.uid ?? "",
@@ -111,12 +136,16 @@ export async function upload(
       pools.transfer.run((hold) => collectArtifacts(deps.files, impatient(deps, run, signal, hold), request), signal),
     );
     return { type: "UPLOADED", artifactRefs: [...refs] };
-  } catch (error) {
-    signal.throwIfAborted();
+  } catch (thrown) {
+    ended.throwIfAborted();
+    // A transfer that was cut off fails in many ways.
+    const error = late.signal.aborted ? late.signal.reason : thrown;
     const message = error instanceof Error ? error.message : String(error);
     if (error instanceof ArtifactInvalidError) return { type: "FAILED", reason: "ArtifactInvalid", message };
     if (error instanceof StoreUnavailableError) return { type: "FAILED", reason: "ArtifactStoreUnavailable", message };
     throw error;
+  } finally {
+    cancel?.();
   }
 }
 

@@ -1,5 +1,7 @@
 import { afterEach, expect, test } from "vitest";
+import { parseDuration } from "#api/duration.ts";
 import { persistentWorkspaces, runs } from "#api/resources.ts";
+import { sleep } from "#kube/ports.ts";
 import type { SimulatedProgram } from "#runtime/simulated-program.ts";
 import { AgentWorld } from "./support/agent-world.ts";
 
@@ -255,6 +257,30 @@ test("a store that is down is asked again, and gives up as ArtifactStoreUnavaila
   await world.assign("a");
   expect(await world.untilOver("a")).toMatchObject({ phase: "Failed", reason: "ArtifactStoreUnavailable" });
   expect(asked).toBeGreaterThan(3);
+});
+
+test("artifacts that are not stored soon after the time limit are given up, before the agent is taken for lost", async () => {
+  world = new AgentWorld();
+  world.hold = (point) => (point === "store.put" ? sleep(world.clock, 40_000) : undefined);
+  world.start();
+  const writesFiles = ["1", "2", "3"].map((name) => ({ path: `$KRUNTIME_ARTIFACTS_DIR/${name}`, content: "x" }));
+  world.programs.set("a", () => ({
+    durationMs: 9000,
+    writesFiles: [...writesFiles, { path: "$KRUNTIME_OUTPUTS", content: "made=1\n" }],
+  }));
+  await world.createRun("a", { timeout: "10s" });
+  await world.assign("a");
+  const status = await world.untilOver("a");
+  expect(status).toMatchObject({ phase: "Failed", reason: "ArtifactStoreUnavailable", outputs: { made: "1" } });
+  expect(status.message).toMatch(/were not stored within 50s after the time limit; raise spec.timeout/);
+  // The controller takes a Run away 60 s after its time limit.
+  expect(parseDuration(status.duration)).toBeLessThan(62_000);
+  expect(parseDuration(status.duration)).toBeGreaterThan(59_000);
+
+  world.programs.set("b", () => ({ durationMs: 9000, writesFiles }));
+  await world.createRun("b");
+  await world.assign("b");
+  expect(await world.untilOver("b")).toMatchObject({ phase: "Succeeded" });
 });
 
 test("a workspace that is deleted is removed from the Pod only when no Run refers to it any more", async () => {
