@@ -119,6 +119,14 @@ test("kinds and policies are rendered whole, with the names of the release in pl
   }
 });
 
+test("a release with the longest name there can be gets Services with names that Kubernetes takes", async () => {
+  const values = { fullnameOverride: "a".repeat(40), webhook: { tls: { source: "cert-manager" } } };
+  const objects = parseAllDocuments((await render("kruntimes", values)).stdout).map((document) => document.toJS());
+  const names = objects.filter((object) => object?.kind === "Service").map(({ metadata }) => metadata.name);
+  expect(new Set(names).size).toBe(6);
+  for (const name of names) expect(name).toMatch(/^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/);
+});
+
 test("the certificates of webhook and run-extension-api are of one authority, made once for a rendering", async () => {
   const { stdout } = await render("kruntimes", { crds: { install: false }, policies: { enabled: false } });
   const objects = parseAllDocuments(stdout).map((document) => document.toJS());

@@ -137,7 +137,8 @@ metadata:
 apiVersion: v1
 kind: Service
 metadata:
-  name: {{ include "kruntimes.componentName" . }}-metrics
+  {{- /* The name of a Service has at most 63 characters. */}}
+  name: {{ include "kruntimes.componentName" . | trunc 55 | trimSuffix "-" }}-metrics
   namespace: {{ .root.Release.Namespace }}
   labels:
     {{- include "kruntimes.labels" . | nindent 4 }}
