@@ -26,6 +26,18 @@ export function jsonEqual(a: unknown, b: unknown): boolean {
   );
 }
 
+/** Whether more than `levels` lists and objects stand in each other. Not a recursion, which could end the stack. */
+export function isDeeper(value: unknown, levels: number): boolean {
+  let level = [value].filter(isContainer);
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth === levels) return true;
+    level = level.flatMap((one) => Object.values(one).filter(isContainer));
+  }
+  return false;
+}
+
+const isContainer = (value: unknown): value is object => typeof value === "object" && value !== null;
+
 /** Size of a value as JSON text in UTF-8, in bytes. */
 export function jsonBytes(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value) ?? "");

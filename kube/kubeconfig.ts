@@ -23,8 +23,12 @@ export interface KubeconfigChoice {
  */
 export function loadClusterAccess(choice: KubeconfigChoice = {}): ClusterAccess {
   const config = new KubeConfig();
-  if (choice.file === undefined) config.loadFromDefault();
-  else config.loadFromFile(choice.file);
+  try {
+    if (choice.file === undefined) config.loadFromDefault();
+    else config.loadFromFile(choice.file);
+  } catch (cause) {
+    throw unreadable(choice.file, cause);
+  }
   if (choice.context !== undefined) {
     const names = config.getContexts().map(({ name }) => name);
     if (!names.includes(choice.context)) {
@@ -33,6 +37,13 @@ export function loadClusterAccess(choice: KubeconfigChoice = {}): ClusterAccess 
     config.setCurrentContext(choice.context);
   }
   return clusterAccess(config);
+}
+
+/** The library's words, which do not say what they are about; where it trips over a file that is none, JavaScript's say less. */
+function unreadable(file: string | undefined, cause: unknown): Error {
+  const isOther = cause instanceof TypeError || !(cause instanceof Error);
+  const why = isOther ? "it needs lists of clusters, users and contexts, each with a name" : cause.message;
+  return new Error(`the kubeconfig${file === undefined ? "" : ` ${file}`} cannot be read: ${why}`, { cause });
 }
 
 /** The same for a configuration that is loaded already. */

@@ -77,6 +77,8 @@ function requestIn(body: string): AdmissionRequest {
   if (typeof request !== "object" || request === null || typeof Reflect.get(request, "uid") !== "string") {
     throw new MalformedReviewError("the AdmissionReview has no request with a uid");
   }
+  const named: unknown = Reflect.get(request, "namespace") ?? "";
+  if (typeof named !== "string") throw new MalformedReviewError("the namespace of the AdmissionReview is no text");
   return request as AdmissionRequest;
 }
 

@@ -47,6 +47,7 @@ interface Given {
   readonly object?: object | null;
   readonly oldObject?: object;
   readonly subResource?: string;
+  readonly namespace?: unknown;
   readonly group?: string;
 }
 
@@ -95,6 +96,59 @@ test.each([
 ])("what lacks something that is judged is refused as malformed, and not admitted: %j", async (given) => {
   const { ask } = arrange();
   expect(await ask(question(given))).toMatchObject({ status: 400 });
+});
+
+let deep: object = {};
+for (let level = 0; level < 3000; level++) deep = { a: deep };
+const jobs = (value: unknown) => ({
+  jobs: { a: { "runs-on": "bash", strategy: { matrix: { x: [value] } }, steps: [{ name: "s", run: "true" }] } },
+});
+
+const formless: Record<string, { given: Given; says: RegExp }> = {
+  "a spec that is none": {
+    given: { object: { metadata: { name: "a" }, spec: null } },
+    says: /^object\.spec must be object/,
+  },
+  "a list of nothing": {
+    given: { object: run({ source: { inline: "true" }, env: [null] }) },
+    says: /^object\.spec\.env\.0 must be object: it has not the form of a Run/,
+  },
+  "owners that are none": {
+    given: {
+      kind: "WorkflowRun",
+      object: { metadata: { name: "a", ownerReferences: 5 }, spec: { workflowRef: { name: "w" } } },
+    },
+    says: /^object\.metadata\.ownerReferences must be array/,
+  },
+  "something before that was never stored": {
+    given: {
+      operation: "UPDATE",
+      kind: "Workflow",
+      object: { metadata: {}, spec: jobs(1) },
+      oldObject: { metadata: {}, spec: { jobs: { a: null } } },
+    },
+    says: /^oldObject\.spec/,
+  },
+  "a name that is none": { given: { namespace: {} }, says: /namespace/ },
+};
+
+test.each(Object.entries(formless))(
+  "what an API server would not send is malformed, and no failure of ours: %s",
+  async (_, { given, says }) => {
+    const { ask } = arrange();
+    const { status, answer } = await ask(question({ object: valid, ...given }));
+    expect([status, answer]).toEqual([400, expect.stringMatching(says)]);
+  },
+);
+
+test("a spec nested without end is refused like any other fault, whether it is new or changed", async () => {
+  const { ask } = arrange();
+  const object = { metadata: { name: "a" }, spec: jobs(deep) };
+  const before = { metadata: { name: "a" }, spec: jobs(1) };
+  for (const given of [{ object }, { operation: "UPDATE", object, oldObject: before }]) {
+    const { status, answer } = await ask(question({ kind: "Workflow", ...given }));
+    expect([status, answer.response?.status.code]).toEqual([200, 422]);
+  }
 });
 
 test("a refusal has the path of each field, what is wrong and what to write, as kubectl shows it", async () => {

@@ -2,6 +2,7 @@ import type { Clock, Logger } from "#kube/ports.ts";
 import type { HttpAnswer, HttpRequest } from "#kube/process/http-server.ts";
 import type { Metric } from "#kube/process/metrics.ts";
 import { answerTo, MalformedReviewError, type Question, readReview } from "./admission-review.ts";
+import { formFault } from "./form.ts";
 import { type ReviewDeps, review } from "./review.ts";
 import { admitted, type Verdict } from "./verdict.ts";
 
@@ -53,16 +54,17 @@ export function createHandler({ clock, logger, ...deps }: HandlerDeps): Handler 
   return {
     async handle({ body }) {
       const begun = clock.monotonic();
-      let title = "? ?";
+      let question: Question | undefined;
       try {
-        const question = readReview(body);
-        title = question.title;
+        question = readReview(body);
         return await judge(question);
       } catch (error) {
+        const title = question?.title ?? "? ?";
         count(title, "failed");
         logger.error("an admission review failed", { review: title, error });
-        const message = error instanceof Error ? error.message : String(error);
-        return { status: error instanceof MalformedReviewError ? 400 : 500, body: `${message}\n` };
+        const fault = faultOfCaller(error, question);
+        const message = fault ?? (error instanceof Error ? error.message : String(error));
+        return { status: fault === undefined ? 500 : 400, body: `${message}\n` };
       } finally {
         seconds += (clock.monotonic() - begun) / 1000;
       }
@@ -82,6 +84,14 @@ export function createHandler({ clock, logger, ...deps }: HandlerDeps): Handler 
       },
     ],
   };
+}
+
+/** What the caller did wrong, if that is why a review failed. */
+function faultOfCaller(error: unknown, question: Question | undefined): string | undefined {
+  if (error instanceof MalformedReviewError) return error.message;
+  // What JavaScript throws when something is not there, or when there is no end to it.
+  const isOfForm = error instanceof TypeError || error instanceof RangeError;
+  return isOfForm && question?.review !== undefined ? formFault(question.review) : undefined;
 }
 
 const tell = ({ title, review: asked }: Question, message: string) => ({

@@ -45,10 +45,8 @@ export async function review(request: Review, deps: ReviewDeps): Promise<Verdict
   if (operation === "UPDATE") {
     // Nobody can tell what may not change.
     if (oldObject === undefined) return { kind: "undecided", message: `the UPDATE of a ${kind} has no oldObject` };
-    const errors = [
-      ...validateUpdate(kind, oldObject, object),
-      ...(await newCompileErrors(kind, oldObject, object, deps.lookups)),
-    ];
+    const errors = validateUpdate(kind, oldObject, object);
+    if (errors.length === 0) errors.push(...(await newCompileErrors(kind, oldObject, object, deps.lookups)));
     return errors.length > 0 ? verdictOf(errors) : withReferences(request, deps.lookups);
   }
   const errors = validateCreate(kind, object);

@@ -24,7 +24,7 @@ import { runtimeContainers } from "./runtime-containers.ts";
 import { runtimeDurations } from "./runtime-durations.ts";
 import { runtimePod } from "./runtime-pod.ts";
 import { runtimeVolumes } from "./runtime-volumes.ts";
-import { specSize } from "./size.ts";
+import { specDepth, specSize } from "./size.ts";
 import { workflowRunDurations } from "./workflow-run-durations.ts";
 
 type WithSpec = KubeObject & { readonly spec: unknown };
@@ -63,6 +63,8 @@ function specErrors(kind: Kind, object: WithSpec): FieldError[] {
 /** Everything that is wrong with a new object; its schema and the CEL rules of its CRD hold already. */
 export function validateCreate(kind: Kind, object: KubeObject): FieldError[] {
   if (!hasSpec(object)) return [];
+  const deep = specDepth(object);
+  if (deep.length > 0) return [...deep];
   return [...checkName(kinds[kind], object), ...unsupported(kind, object), ...specErrors(kind, object)];
 }
 
@@ -72,6 +74,8 @@ export function validateCreate(kind: Kind, object: KubeObject): FieldError[] {
  */
 export function validateUpdate(kind: Kind, old: KubeObject, object: KubeObject): FieldError[] {
   if (!hasSpec(old) || !hasSpec(object) || jsonEqual(old.spec, object.spec)) return [];
+  const deep = specDepth(object);
+  if (deep.length > 0) return [...deep];
   const before = specErrors(kind, old);
   return [
     ...checkImmutable(kind, old.spec, object.spec),

@@ -183,6 +183,15 @@ const cases: Record<string, { spec: Partial<RunSpec>; refused: string[] }> = {
   },
 };
 
+test("a spec that is nested beyond all reason is refused before anything walks through it", () => {
+  let value: unknown = 1;
+  for (let level = 0; level < 100_000; level++) value = level % 2 === 0 ? [value] : { a: value };
+  const deep = { ...run({}), spec: { ...run({}).spec, affinity: value } } as Run;
+  const refused = [{ path: "spec", message: expect.stringContaining("stand in each other") }];
+  expect(validateCreate("Run", deep)).toMatchObject(refused);
+  expect(validateUpdate("Run", run({}), deep)).toMatchObject(refused);
+});
+
 test.each(Object.entries(cases))("%s", (_, { spec, refused }) => {
   const errors = validateCreate("Run", run(spec));
   expect(errors.map((error) => error.path)).toEqual(refused);

@@ -77,7 +77,7 @@ export function contextsOf(file: string): string[] {
 
 function read(file: string): Fields | undefined {
   try {
-    const value: unknown = parse(readFileSync(file, "utf8"));
+    const value: unknown = parse(readFileSync(file, "utf8"), { logLevel: "error" });
     return isObject(value) ? value : undefined;
   } catch {
     return undefined;

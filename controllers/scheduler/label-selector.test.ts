@@ -35,6 +35,16 @@ const cases: Record<string, { selector: LabelSelector; yes: Labels[]; no: Labels
     yes: [{ b: "1" }, {}],
     no: [{ a: "1" }],
   },
+  "no key is there that only every JavaScript object has": {
+    selector: {
+      matchExpressions: [
+        { key: "constructor", operator: "DoesNotExist" },
+        { key: "toString", operator: "NotIn", values: ["x"] },
+      ],
+    },
+    yes: [{}, { a: "1" }],
+    no: [{ constructor: "1" }],
+  },
   "labels and expressions hold together": {
     selector: { matchLabels: { a: "1" }, matchExpressions: [{ key: "b", operator: "In", values: ["1", "2"] }] },
     yes: [{ a: "1", b: "2" }],

@@ -20,29 +20,38 @@ export const pairOf = (key: string, value: string): string => `${key}\0${value}`
 
 type Requirement = (labels: Labels) => boolean;
 
+/** What an object has under a key; every JavaScript object has a `constructor`, which is no label. */
+const labelOf = (labels: Labels, key: string) => (Object.hasOwn(labels, key) ? labels[key] : undefined);
+
 /** Reads a selector as Kubernetes does: all requirements must hold, and an empty selector chooses everything. */
 export function compileSelector(selector: LabelSelector): Selector {
   const requirements: Requirement[] = [];
   const lookups: string[][] = [];
   for (const [key, value] of Object.entries(selector.matchLabels ?? {})) {
-    requirements.push((labels) => labels[key] === value);
+    requirements.push((labels) => labelOf(labels, key) === value);
     lookups.push([pairOf(key, value)]);
   }
   for (const { key, operator, values = [] } of selector.matchExpressions ?? []) {
     const wanted = new Set(values);
     switch (operator) {
       case "In":
-        requirements.push((labels) => wanted.has(labels[key] ?? "") && labels[key] !== undefined);
+        requirements.push((labels) => {
+          const value = labelOf(labels, key);
+          return value !== undefined && wanted.has(value);
+        });
         lookups.push(values.map((value) => pairOf(key, value)));
         break;
       case "NotIn":
-        requirements.push((labels) => labels[key] === undefined || !wanted.has(labels[key]));
+        requirements.push((labels) => {
+          const value = labelOf(labels, key);
+          return value === undefined || !wanted.has(value);
+        });
         break;
       case "Exists":
-        requirements.push((labels) => labels[key] !== undefined);
+        requirements.push((labels) => labelOf(labels, key) !== undefined);
         break;
       case "DoesNotExist":
-        requirements.push((labels) => labels[key] === undefined);
+        requirements.push((labels) => labelOf(labels, key) === undefined);
         break;
       default:
         operator satisfies never;

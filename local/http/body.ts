@@ -47,7 +47,8 @@ export function readBody(method: string, bytes: Buffer, contentType: string): Bo
 function readJson(text: string): Body {
   try {
     const places = () => memberPlaces(text);
-    return { value: JSON.parse(text), duplicates: () => duplicateFields(places()).map(duplicateText), places };
+    const value = finite(JSON.parse(text) as unknown, text);
+    return { value, duplicates: () => duplicateFields(places()).map(duplicateText), places };
   } catch (error) {
     throw badRequest(`the body is no JSON: ${whyOf(error)}`);
   }
@@ -75,10 +76,27 @@ function readYaml(text: string): Body {
   });
   document.errors = [];
   try {
-    return { value: document.toJS(), duplicates: () => duplicates };
+    return { value: finite(document.toJS(), text), duplicates: () => duplicates };
   } catch (error) {
     throw badRequest(`the body is no YAML: ${whyOf(error)}`);
   }
+}
+
+/** How a number is written that is none here: beyond every double, or a word of YAML. */
+const maybeInfinite = /\d{300}|e\+?\d{3}|\.(?:inf|nan)\b/i;
+
+/**
+ * The value itself.
+ *
+ * @throws RangeError for a number that JSON cannot say again: it would be stored as null
+ */
+function finite(value: unknown, text: string): unknown {
+  const rest = maybeInfinite.test(text) ? [value] : [];
+  for (let one = rest.pop(); one !== undefined; one = rest.pop()) {
+    if (typeof one === "number" && !Number.isFinite(one)) throw new RangeError(`the number ${one} is out of range`);
+    if (typeof one === "object" && one !== null) for (const member of Object.values(one)) rest.push(member ?? null);
+  }
+  return value;
 }
 
 const whyOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -64,7 +64,7 @@ async function readEntries(
     }
     switch (header.type) {
       case "ExtendedHeader":
-        extended = Pax.parse((await readMeta(reader, sizeBytes)).toString(), extended);
+        extended = await readExtended(reader, sizeBytes, extended);
         continue;
       case "GlobalExtendedHeader":
         await readMeta(reader, sizeBytes); // comments of `git archive` and the like; it cannot name files
@@ -86,7 +86,7 @@ async function readEntries(
 async function readHeader(reader: BlockReader, extended: Pax | undefined): Promise<Header | undefined> {
   const block = await reader.exactly(blockBytes);
   if (block.length < blockBytes) throw damaged("it ends without its end marker");
-  const header = new Header(block, 0, extended);
+  const header = readable(() => new Header(block, 0, extended));
   if (header.nullBlock) {
     const second = await reader.exactly(blockBytes);
     if (second.length < blockBytes || second.some((byte) => byte !== 0)) throw damaged("its end marker is incomplete");
@@ -112,6 +112,21 @@ function plainEntry(header: Header, sizeBytes: number, extendedPath: string | un
     mode: header.mode ?? 0,
     sizeBytes,
   };
+}
+
+async function readExtended(reader: BlockReader, sizeBytes: number, extended: Pax | undefined): Promise<Pax> {
+  const text = (await readMeta(reader, sizeBytes)).toString();
+  return readable(() => Pax.parse(text, extended));
+}
+
+/** The decoder throws plain errors for what it cannot read, such as a number beyond 2^53. */
+function readable<T>(decode: () => T): T {
+  try {
+    return decode();
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new ArtifactInvalidError(`the archive is damaged: a header cannot be read: ${why}`, { cause });
+  }
 }
 
 async function readMeta(reader: BlockReader, sizeBytes: number): Promise<Buffer> {

@@ -231,6 +231,13 @@ const hostile: Record<string, { archive: Buffer; message: RegExp; tree?: TreeLim
     message: /extended headers have more than/,
   },
   "a wrong checksum": { archive: raw(damaged(tar(file("a")), 150)), message: /wrong checksum/ },
+  "a number that no archive needs": {
+    archive: tarGz({
+      ...file("a"),
+      damage: (block) => void block.set([0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], 108),
+    }),
+    message: /damaged: a header cannot be read/,
+  },
   "random bytes in place of a header": {
     archive: raw(Buffer.alloc(512, 0x5a), endMarker),
     message: /checksum|damaged/,

@@ -15,6 +15,12 @@ const cases: Record<string, { field: string; equal: boolean; value: string }[]> 
   ],
   "a=b\\,c\\=d\\\\": [{ field: "a", equal: true, value: "b,c=d\\" }],
   "a=b,": [{ field: "a", equal: true, value: "b" }],
+  // As it stands: a space belongs to the name, and only values are escaped.
+  "a=b, c=d": [
+    { field: "a", equal: true, value: "b" },
+    { field: " c", equal: true, value: "d" },
+  ],
+  "a\\=b": [{ field: "a\\", equal: true, value: "b" }],
 };
 
 test.each(Object.entries(cases))("%j", (selector, want) => {

@@ -39,14 +39,10 @@ function splitTerms(text: string): string[] {
 
 function parseTerm(term: string, selector: string): FieldRequirement {
   for (let i = 0; i < term.length; i++) {
-    if (term[i] === "\\") {
-      i += 1;
-      continue;
-    }
     const operator = ["!=", "==", "="].find((candidate) => term.startsWith(candidate, i));
     if (operator !== undefined) {
       return {
-        field: term.slice(0, i).trim(),
+        field: term.slice(0, i),
         equal: operator !== "!=",
         value: unescapeValue(term.slice(i + operator.length)),
       };

@@ -125,6 +125,7 @@ test.each([
   ["a message that is cut off", object("v1", "Secret", bytes(1, bytes(1, "abc"))).subarray(0, -8)],
   ["a number without end", Buffer.concat([Buffer.from("k8s\0"), Buffer.alloc(12, 0xff)])],
   ["a form that does not exist", Buffer.concat([Buffer.from("k8s\0"), Buffer.from([0x0b])])],
+  ["a time beyond all years", object("v1", "Secret", bytes(1, bytes(8, number(1, 2n ** 62n))))],
   ["a number in place of a message", object("v1", "Secret", number(1, 5))],
 ])("%s is refused", (_sentence, body) => {
   expect(() => decodeProtobuf(body)).toThrow(WireError);

@@ -101,11 +101,16 @@ function entry(bytes: Buffer, encoding: "utf8" | "base64"): JsonObject {
   return result;
 }
 
+/** Seconds since the epoch that RFC 3339 can say. */
+const years = { first: Date.parse("0000-01-01T00:00:00Z") / 1000, end: Date.UTC(10_000, 0) / 1000 };
+
 /** A time without seconds is none. */
 function decodeTime(bytes: Buffer): string | undefined {
   const seconds = [...readFields(bytes)].find(({ number }) => number === 1)?.value;
   if (seconds === undefined) return undefined;
-  return `${new Date(Number(BigInt.asIntN(64, asNumber(seconds))) * 1000).toISOString().slice(0, 19)}Z`;
+  const time = Number(BigInt.asIntN(64, asNumber(seconds)));
+  if (!(time >= years.first && time < years.end)) throw new WireError("a time is none of the years 0 to 9999");
+  return `${new Date(time * 1000).toISOString().slice(0, 19)}Z`;
 }
 
 /** 1 says which of the two counts: 0 the number in 2, 1 the text in 3. */
