@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 
-/** Long tests of local clusters as processes: `npm run test:local`. Apart from `npm test`, because they take minutes. */
+/** Long tests, most of them of whole programs as processes: `npm run test:local`. Apart from `npm test`, because they take minutes. */
 export default defineConfig({
   test: {
     name: "local",

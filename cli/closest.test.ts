@@ -24,6 +24,11 @@ const cases: Record<string, { word: string; want: string | undefined }> = {
   "a short word is not turned into another one": { word: "x", want: undefined },
 };
 
+test("a name of one letter is not turned into another one", () => {
+  expect(closest("b", ["a"])).toBeUndefined();
+  expect(closest("A", ["a"])).toBe("a");
+});
+
 test.each(Object.entries(cases))("%s", (_, { word, want }) => {
   expect(closest(word, candidates)).toBe(want);
   expect(suggestion(word, candidates)).toBe(want === undefined ? undefined : `Did you mean ${want}?`);

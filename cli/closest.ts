@@ -1,5 +1,5 @@
-/** Edits that may lie between a word and the one that was meant: a third of its letters, at least one, at most three. */
-const allowance = (word: string) => Math.min(3, Math.max(1, Math.floor(word.length / 3)));
+/** Edits that may lie between a word and the one that was meant: a third of its letters, at least one of two, at most three. */
+const allowance = (word: string) => Math.min(3, Math.max(word.length > 1 ? 1 : 0, Math.floor(word.length / 3)));
 
 /** The candidate that was probably meant by a word that is none of them. Case does not count. */
 export function closest(word: string, candidates: Iterable<string>): string | undefined {

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { addArtifact } from "./commands/artifact.ts";
 import { addCancel } from "./commands/cancel.ts";
+import { refuseOthers } from "./commands/command.ts";
 import { addCompletion } from "./commands/completion.ts";
 import { addDelete } from "./commands/delete.ts";
 import { addDescribe } from "./commands/describe.ts";
@@ -44,6 +45,23 @@ const commands = [
   addVersion,
 ];
 
+const actions = ["suspend", "resume", "stop", "terminate", "retry"];
+
+/** What people who know other tools look for, and where it is. */
+const elsewhere: Readonly<Record<string, string>> = {
+  apply: "Write kubectl apply -f FILE; krt workflow run -f FILE runs what a file holds.",
+  create: "Write kubectl create -f FILE; krt workflow run -f FILE runs what a file holds.",
+  exec: "Write krt run -- COMMAND: every command is a Run of its own.",
+  ps: "Write krt list.",
+  watch: "Write krt workflow watch NAME, krt logs -f NAME or krt wait NAME.",
+  events: "krt describe NAME shows the Events of a Run.",
+  lint: "Write krt workflow lint FILE.",
+  up: "Write krt local up.",
+  down: "Write krt local down.",
+  status: "Write krt list, krt workflow list or krt local status.",
+  ...Object.fromEntries(actions.map((word) => [word, `Write krt workflow ${word} NAME; a Run has krt cancel NAME.`])),
+};
+
 /**
  * The commands of `krt`. Each has a file of its own, which adds it to its parent.
  *
@@ -68,8 +86,10 @@ export function createProgram(env: Environment, end: (code: ExitCode) => void): 
   program.addHelpText("after", exitCodeHelp);
   program.showHelpAfterError(`     See ${env.invokedAs} --help.`);
   for (const add of commands) add(program, env, end);
+  refuseOthers(program, env, "", elsewhere);
   const local = program.command("local").description("a cluster on this machine, in one process");
   local.showHelpAfterError(`     See ${env.invokedAs} local --help.`);
   for (const add of [addLocalRun, addUp, addDown, addStatus, addPod, addReset]) add(local, env, end);
+  refuseOthers(local, env, "local", {});
   return program;
 }

@@ -177,19 +177,15 @@ test.each([
   expect(() => loadClusterAccess({ file, ...choice })).toThrow(message);
 });
 
-test.each([
-  "",
-  "null",
-  "clusters: 5",
-  "clusters: [null]",
-  "contexts: [{name: ctx}]\ncurrent-context: ctx",
-  "users: {}",
-])("what is no kubeconfig is told so, in words about the file: %j", async (text) => {
-  const { write } = await directory();
-  const file = await write("config", text);
-  const error = expect.objectContaining({ name: "Error", message: expect.stringContaining("kubeconfig") });
-  expect(() => loadClusterAccess({ file })).toThrow(error);
-});
+test.each(["null", "clusters: 5", "clusters: [null]", "contexts: [{name: ctx}]\ncurrent-context: ctx", "users: {}"])(
+  "what is no kubeconfig is told so, in words about the file: %j",
+  async (text) => {
+    const { write } = await directory();
+    const file = await write("config", text);
+    const error = expect.objectContaining({ name: "Error", message: expect.stringContaining("kubeconfig") });
+    expect(() => loadClusterAccess({ file })).toThrow(error);
+  },
+);
 
 test("a proxy is refused, not ignored", async () => {
   const { write } = await directory();

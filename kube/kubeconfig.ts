@@ -27,6 +27,8 @@ export function loadClusterAccess(choice: KubeconfigChoice = {}): ClusterAccess 
     if (choice.file === undefined) config.loadFromDefault();
     else config.loadFromFile(choice.file);
   } catch (cause) {
+    // What is no YAML has words of its own, and a place.
+    if (cause instanceof Error && cause.name === "YAMLException") throw cause;
     throw unreadable(choice.file, cause);
   }
   if (choice.context !== undefined) {

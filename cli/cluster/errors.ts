@@ -6,6 +6,7 @@ import { isNotFound, StatusError, TransportError } from "#kube/transport.ts";
 import { closest } from "../closest.ts";
 import { CliError } from "../errors.ts";
 import { exitCodes } from "../exit-codes.ts";
+import { kindCalled } from "./object-name.ts";
 import type { Session } from "./session.ts";
 
 /** What the error is for, and where. */
@@ -20,6 +21,7 @@ export async function clusterError(error: unknown, place: Place): Promise<unknow
   if (error.code === 401) return expired(error, place.server);
   if (error.code === 403) return forbidden(error);
   if (error.code === 404) return notFound(error, place);
+  if (error.code === 409 && error.reason === "AlreadyExists") return taken(error, place);
   if (error.code === 422 || error.code === 400) return invalid(error);
   const exitCode = error.code >= 500 || error.code === 429 ? exitCodes.platform : exitCodes.refused;
   const advice = error.code === 429 ? "The cluster is busy: try again later." : undefined;
@@ -111,13 +113,31 @@ async function notFound(error: StatusError, place: Place): Promise<CliError> {
   );
 }
 
+function taken(error: StatusError, { namespace }: Place): CliError {
+  const { name = "", kind: plural = "" } = error.status.details ?? {};
+  const what = Object.values(own).find((one) => typeof one === "object" && one.plural === plural)?.kind ?? plural;
+  const advice = "Choose another name, or leave it out: then the server makes one up.";
+  return refusal(`there is a ${what} ${name} in namespace ${namespace} already`, error, exitCodes.refused, advice);
+}
+
+/** The commands that list what others show by name. */
+const lists: Readonly<Record<string, string>> = {
+  Run: "list",
+  Runtime: "runtime list",
+  Workflow: "workflow list --templates",
+  WorkflowRun: "workflow list",
+};
+
 /** The names that are there, or the one that was meant. */
-async function nameAdvice(
+export async function nameAdvice(
   resource: ResourceType<KubeObject>,
   name: string,
   { client, namespace }: Place,
 ): Promise<string> {
   const { kind, plural } = resource;
+  // As in `kubectl get runs`.
+  const asked = kindCalled(name);
+  if (asked !== undefined) return `\`krt ${lists[asked]}\` lists ${asked}s; a name stands without its kind.`;
   try {
     // Who may not read other kinds gets the advice for this one.
     const other = await namesake(resource, name, { client, namespace }).catch(() => undefined);

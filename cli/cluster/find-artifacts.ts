@@ -4,6 +4,7 @@ import { isNotFound } from "#kube/transport.ts";
 import { suggestion } from "../closest.ts";
 import { CliError } from "../errors.ts";
 import { exitCodes } from "../exit-codes.ts";
+import { bareName } from "./object-name.ts";
 import type { Session } from "./session.ts";
 
 /**
@@ -11,7 +12,8 @@ import type { Session } from "./session.ts";
  *
  * @throws StatusError 404 about the Run when there is neither
  */
-export async function artifactsOf(name: string, { client, namespace }: Session): Promise<ArtifactEntry[]> {
+export async function artifactsOf(text: string, { client, namespace }: Session): Promise<ArtifactEntry[]> {
+  const name = bareName(workflowRuns, bareName(runs, text));
   const ref = { name, namespace };
   try {
     return artifactsOfRun(await client.of(runs).get(ref));

@@ -63,12 +63,14 @@ function certain(jobs: readonly [string, unknown][]): [string, unknown][] {
 
 /**
  * @param known Runtimes that need not be looked for
+ * @param of what the jobs belong to, where that goes without saying not: ` of Workflow ci`
  * @throws CliError naming the Runtimes that are not there, and the jobs that would wait for them
  */
 export async function requireRuntimes(
   needs: readonly Need[],
   known: ReadonlySet<string>,
   session: Session,
+  of = "",
 ): Promise<void> {
   const names = [...new Set(needs.map(({ runtime }) => runtime))].filter((name) => !known.has(name));
   const checks = names.map(async (name) => {
@@ -78,7 +80,9 @@ export async function requireRuntimes(
     if (error === undefined) return [];
     if (!(error instanceof CliError)) throw error;
     const jobs = needs.filter(({ runtime }) => runtime === name).map(({ job }) => job);
-    return [{ error, text: `${jobs.length > 1 ? "jobs" : "job"} ${jobs.join(", ")} cannot run: ${error.message}` }];
+    return [
+      { error, text: `${jobs.length > 1 ? "jobs" : "job"} ${jobs.join(", ")}${of} cannot run: ${error.message}` },
+    ];
   });
   const [first, ...more] = (await Promise.all(checks)).flat();
   if (first === undefined) return;

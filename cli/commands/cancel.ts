@@ -26,7 +26,7 @@ export const addCancel: AddCommand = (parent, env, end) => {
         );
         return undefined;
       };
-      end(await inCluster(flags, env, (session) => forEachName(names, session, cancelOne(session))));
+      end(await inCluster(flags, env, (session) => forEachName(runs, names, session, cancelOne(session))));
     });
   withExamples(withClusterOptions(command), env, "cancel", [
     ["Two Runs, with a reason", 'cancel a b --message "wrong input"'],

@@ -1,6 +1,8 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { maxDurationMs, parseDuration } from "#api/duration.ts";
+import { suggestion } from "../closest.ts";
 import type { Environment } from "../environment.ts";
+import { CliError } from "../errors.ts";
 import type { ExitCode } from "../exit-codes.ts";
 
 /** Adds a command to its parent. `end` is called with the exit code when it was run. */
@@ -22,6 +24,27 @@ export function withExamples(
   return command
     .addHelpText("after", `\nExamples:\n${text}`)
     .showHelpAfterError(`     See ${invokedAs} ${path} --help.`);
+}
+
+/**
+ * Tells of a command that is not there where another one is meant.
+ *
+ * @param path words before it; empty for those of `krt` itself
+ * @param elsewhere advice about words that people try
+ */
+export function refuseOthers(
+  command: Command,
+  { invokedAs }: Pick<Environment, "invokedAs">,
+  path: string,
+  elsewhere: Readonly<Record<string, string>>,
+): void {
+  command.on("command:*", ([word = ""]: string[]) => {
+    const here = command.commands.flatMap((one) => (one.name().startsWith("_") ? [] : [one.name(), ...one.aliases()]));
+    const known = Object.hasOwn(elsewhere, word) ? elsewhere[word] : suggestion(word, here);
+    const words = [path, word].filter(Boolean).join(" ");
+    const help = [invokedAs, path, "--help"].filter(Boolean).join(" ");
+    throw new CliError(`there is no command ${words}`, { advice: known ?? `See ${help}.` });
+  });
 }
 
 /** Reads a duration such as `90s` as milliseconds. */

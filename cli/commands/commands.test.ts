@@ -105,7 +105,19 @@ const mistakes: Record<string, { argv: string[]; want: string }> = {
   },
   "a command that is misspelt": {
     argv: ["descrbe"],
-    want: "krt: unknown command 'descrbe'\n(Did you mean describe?)\n     See krt --help.\n",
+    want: "krt: there is no command descrbe\n     Did you mean describe?\n",
+  },
+  "a list that is to be watched": {
+    argv: ["list", "-w"],
+    want: "krt: krt list shows what is there now\n     Write kubectl get runs --watch, or krt logs -f NAME for one of them.\n",
+  },
+  "a command of kubectl": {
+    argv: ["apply", "-f", "x.yaml"],
+    want: "krt: there is no command apply\n     Write kubectl apply -f FILE; krt workflow run -f FILE runs what a file holds.\n",
+  },
+  "a command that stands below workflow": {
+    argv: ["resume", "ci-x7k2p"],
+    want: "krt: there is no command resume\n     Write krt workflow resume NAME; a Run has krt cancel NAME.\n",
   },
 };
 

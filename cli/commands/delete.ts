@@ -57,7 +57,7 @@ async function chosen(
 
 function deleteRuns(names: readonly string[], session: Session): Promise<ExitCode> {
   const { client, namespace, env } = session;
-  return forEachName(names, session, async (name) => {
+  return forEachName(runs, names, session, async (name) => {
     await client.of(runs).delete({ name, namespace });
     env.out.write(`Run ${name} deleted\n`);
     return undefined;

@@ -18,7 +18,7 @@ export const addDescribe: AddCommand = (parent, env, end) => {
       end(
         await inCluster(flags, env, (session) => {
           let first = true;
-          return forEachName(names, session, async (name) => {
+          return forEachName(runs, names, session, async (name) => {
             const run = await session.client.of(runs).get({ name, namespace: session.namespace });
             const lines = describeRun(run, await eventsOf(run, session), env.clock.now());
             env.out.write(`${first ? "" : "\n"}${lines.map((line) => `${line}\n`).join("")}`);

@@ -39,7 +39,7 @@ export async function getNamed<T extends KubeObject>(
 ): Promise<ExitCode> {
   const { client, namespace, env } = session;
   const found: T[] = [];
-  const code = await forEachName(names, session, async (name) => {
+  const code = await forEachName(resource, names, session, async (name) => {
     found.push(await client.of(resource).get({ name, namespace }));
     return undefined;
   });

@@ -1,6 +1,8 @@
+import { Option } from "commander";
 import { runs } from "#api/resources.ts";
 import { type ClusterFlags, withClusterOptions } from "../cluster/options.ts";
 import { inCluster } from "../cluster/session.ts";
+import { CliError } from "../errors.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { formatHelp, parseFormat } from "../output/format.ts";
 import { type AddCommand, withExamples } from "./command.ts";
@@ -11,6 +13,7 @@ interface Flags extends ClusterFlags, RunFilters {
   readonly allNamespaces?: true;
   readonly selector?: string;
   readonly output?: string;
+  readonly watch?: true;
 }
 
 /** `krt list` */
@@ -25,7 +28,14 @@ export const addList: AddCommand = (parent, env, end) => {
     .option("-r, --runtime <name>", "only of this Runtime")
     .option("-l, --selector <labels>", "only with these labels, e.g. team=web,tier!=test")
     .option("-o, --output <format>", formatHelp)
+    // Fingers that know kubectl type it.
+    .addOption(new Option("-w, --watch").hideHelp())
     .action(async (flags: Flags) => {
+      if (flags.watch) {
+        throw new CliError("krt list shows what is there now", {
+          advice: "Write kubectl get runs --watch, or krt logs -f NAME for one of them.",
+        });
+      }
       const format = parseFormat(flags.output);
       const fieldSelector = runFieldSelector(flags);
       const options = {

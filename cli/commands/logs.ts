@@ -1,6 +1,7 @@
 import { timestamp } from "#api/time.ts";
 import { fromStart, type RunLogOptions } from "#extension-api/client/logs.ts";
 import { ItemWriter } from "../cluster/item-writer.ts";
+import { kindCalled } from "../cluster/object-name.ts";
 import { type ClusterFlags, withClusterOptions } from "../cluster/options.ts";
 import { readLog } from "../cluster/run-logs.ts";
 import { inCluster } from "../cluster/session.ts";
@@ -66,21 +67,11 @@ function optionsOf({ follow, tail, attempt, since, sinceTime }: Flags, { clock }
   return { ...place, follow, attempt, sinceTime: from };
 }
 
-/** What may stand before the slash, as kubectl has it. */
-const prefixes: Readonly<Record<string, "Run" | "WorkflowRun">> = {
-  run: "Run",
-  runs: "Run",
-  rn: "Run",
-  workflowrun: "WorkflowRun",
-  workflowruns: "WorkflowRun",
-  wfr: "WorkflowRun",
-};
-
 function parseTarget(text: string): { readonly kind: "Run" | "WorkflowRun"; readonly name: string } {
   const slash = text.indexOf("/");
   if (slash < 0) return { kind: "Run", name: text };
-  const kind = prefixes[text.slice(0, slash).toLowerCase()];
+  const kind = kindCalled(text.slice(0, slash));
   const name = text.slice(slash + 1);
-  if (kind !== undefined && name !== "") return { kind, name };
+  if ((kind === "Run" || kind === "WorkflowRun") && name !== "") return { kind, name };
   throw new CliError(`${text} names neither a Run nor a WorkflowRun`, { advice: "Write NAME or workflowrun/NAME." });
 }

@@ -39,7 +39,7 @@ async function waitForRuns(
   const cancel = timeoutMs === undefined ? () => {} : env.clock.after(timeoutMs, () => late.abort());
   const signal = AbortSignal.any([late.signal, env.interrupted]);
   try {
-    return await forEachName(names, session, async (name) => {
+    return await forEachName(runs, names, session, async (name) => {
       const run = await watchObject(
         runs,
         { name, namespace },

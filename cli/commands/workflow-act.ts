@@ -4,7 +4,7 @@ import { workflowRuns } from "#api/resources.ts";
 import { hasEnded } from "#api/workflow-phases.ts";
 import { listAll } from "#kube/client.ts";
 import { ActionError, performAction } from "#workflows/action-request.ts";
-import { clusterError } from "../cluster/errors.ts";
+import { clusterError, nameAdvice } from "../cluster/errors.ts";
 import { type ClusterFlags, withClusterOptions } from "../cluster/options.ts";
 import { adviceFor } from "../cluster/run-end.ts";
 import { inCluster, type Session } from "../cluster/session.ts";
@@ -189,7 +189,7 @@ async function act(
   const { clock, random, interrupted: signal } = env;
   const parameters = parametersOf(action, flags);
   const after: WorkflowRun[] = [];
-  const code = await forEachName(names, session, async (name) => {
+  const code = await forEachName(workflowRuns, names, session, async (name) => {
     try {
       const request = { namespace, name, action, ...(parameters && { parameters }) };
       const options = { wait: flags.wait, signal, ...(flags.timeout !== undefined && { timeoutMs: flags.timeout }) };
@@ -198,7 +198,9 @@ async function act(
       if (format === undefined) env.out.write(`${told(done.action)}\n`);
       return undefined;
     } catch (error) {
-      throw error instanceof ActionError ? refusal(name, action, error) : await refusedAtOnce(error, session);
+      throw error instanceof ActionError
+        ? await refusal(name, action, error, session)
+        : await refusedAtOnce(error, session);
     }
   });
   if (format !== undefined && after.length > 0) {
@@ -259,14 +261,21 @@ const exitCodeOf: Readonly<Record<ActionError["code"], ExitCode>> = {
   Cancelled: exitCodes.interrupted,
 };
 
-function refusal(name: string, verb: WorkflowActionVerb, error: ActionError): CliError {
+async function refusal(
+  name: string,
+  verb: WorkflowActionVerb,
+  error: ActionError,
+  session: Session,
+): Promise<CliError> {
   const { code, reason, action } = error;
   const which = action === undefined ? "" : ` (WorkflowAction ${action})`;
   const why = [reason, error.message].filter(Boolean).join(": ");
   const advice =
     code === "PermissionDenied"
       ? "Use --no-wait, or ask for the rights get and watch on workflowactions."
-      : filledIn(adviceFor(reason), name, error.message);
+      : code === "NotFound"
+        ? await nameAdvice(workflowRuns, name, session)
+        : filledIn(adviceFor(reason), name, error.message);
   return new CliError(`${verb} of ${name}: ${why}${which}`, {
     exitCode: exitCodeOf[code],
     cause: error,

@@ -7,7 +7,7 @@ import { type ClusterFlags, withClusterOptions } from "../cluster/options.ts";
 import { inCluster, type Session } from "../cluster/session.ts";
 import { CliError } from "../errors.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
-import type { Manifest } from "../manifests/manifest.ts";
+import { type Manifest, nameOf } from "../manifests/manifest.ts";
 import { member } from "../manifests/members.ts";
 import { ManifestError } from "../manifests/problem.ts";
 import { type AddCommand, collected, pairs, withExamples } from "./command.ts";
@@ -106,13 +106,20 @@ async function startFiles(paths: readonly string[], flags: Flags, session: Sessi
       })),
     );
   }
-  for (const { object } of plan.executions) await requireRuntimesOf(object, manifests, session);
+  for (const { object, manifest } of plan.executions) {
+    await requireRuntimesOf(object, ` of ${nameOf(manifest)}`, manifests, session);
+  }
   const created = await submit(plan, client, (text) => env.err.write(`${text}\n`));
   return created.workflowRuns.map(({ metadata }) => metadata.name);
 }
 
 /** Refuses a WorkflowRun of a file whose jobs would wait for Runtimes that are neither in the files nor in the cluster. */
-async function requireRuntimesOf(object: KubeObject, manifests: readonly Manifest[], session: Session): Promise<void> {
+async function requireRuntimesOf(
+  object: KubeObject,
+  of: string,
+  manifests: readonly Manifest[],
+  session: Session,
+): Promise<void> {
   const { namespace = session.namespace } = object.metadata;
   const there = { ...session, namespace };
   const held = manifests.filter((manifest) => manifest.object.metadata.namespace === namespace);
@@ -124,7 +131,7 @@ async function requireRuntimesOf(object: KubeObject, manifests: readonly Manifes
   const name = member(object, "spec", "workflowRef", "name");
   const jobs = typeof name === "string" ? await find(name) : member(object, "spec", "jobs");
   const known = new Set(inFiles(runtimes).map((manifest) => manifest.object.metadata.name));
-  await requireRuntimes(await neededRuntimes(jobs, find), known, there);
+  await requireRuntimes(await neededRuntimes(jobs, find), known, there, of);
 }
 
 /** One after the other: what has ended meanwhile is shown at once. */

@@ -2,16 +2,15 @@ import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import { workflowRuns, workflows } from "#api/resources.ts";
 import { workflowRunPhases } from "#api/workflow-phases.ts";
 import { renderTree } from "#workflows/tree.ts";
-import { suggestion } from "../closest.ts";
 import { followWorkflowRun, orderOf } from "../cluster/follow-workflow.ts";
+import { bareName } from "../cluster/object-name.ts";
 import { type ClusterFlags, withClusterOptions } from "../cluster/options.ts";
 import { inCluster } from "../cluster/session.ts";
 import { forEachName } from "../cluster/several.ts";
 import { readUsedRuns } from "../cluster/used-runs.ts";
-import { CliError } from "../errors.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { formatHelp, parseFormat } from "../output/format.ts";
-import { type AddCommand, withExamples } from "./command.ts";
+import { type AddCommand, refuseOthers, withExamples } from "./command.ts";
 import { getNamed } from "./get.ts";
 import { parsePhases } from "./list-options.ts";
 import { showList } from "./show-list.ts";
@@ -45,12 +44,7 @@ export const addWorkflow: AddCommand = (parent, env, end) => {
     addWorkflowActions,
   ])
     add(workflow, env, end);
-  workflow.on("command:*", ([word = ""]: string[]) => {
-    const here = workflow.commands.flatMap((one) => [one.name(), ...one.aliases()]);
-    throw new CliError(`there is no command workflow ${word}`, {
-      advice: elsewhere[word] ?? suggestion(word, here) ?? `See ${env.invokedAs} workflow --help.`,
-    });
-  });
+  refuseOthers(workflow, env, "workflow", elsewhere);
 };
 
 /** What people look for among the commands of workflows, and where it is. */
@@ -115,7 +109,7 @@ const addWorkflowGet: AddCommand = (parent, env, end) => {
       end(
         await inCluster(flags, env, (session) => {
           if (flags.output !== undefined) return getNamed(workflowRuns, names, format, session);
-          return forEachName(names, session, async (name) => {
+          return forEachName(workflowRuns, names, session, async (name) => {
             const run = await session.client.of(workflowRuns).get({ name, namespace: session.namespace });
             const order = await orderOf(run, session);
             const used = await readUsedRuns(run, session);
@@ -138,7 +132,11 @@ const addWorkflowWatch: AddCommand = (parent, env, end) => {
     .argument("<NAME>", "name of a WorkflowRun")
     .option("--output", "show the output of its steps, too")
     .action(async (name: string, flags: WatchFlags) => {
-      end(await inCluster(flags, env, (session) => followWorkflowRun(name, flags.output === true, false, session)));
+      end(
+        await inCluster(flags, env, (session) =>
+          followWorkflowRun(bareName(workflowRuns, name), flags.output === true, false, session),
+        ),
+      );
     });
   withExamples(withClusterOptions(command), env, "workflow watch", [["Until its end", "workflow watch ci-x7k2p"]]);
 };

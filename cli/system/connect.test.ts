@@ -51,6 +51,14 @@ function serve({ cert, key }: Certificate): Server {
   });
 }
 
+test("a kubeconfig that is no YAML is named, with the place", async () => {
+  const file = join(directory, "broken");
+  await writeFile(file, "a: [\n");
+  await expect(systemConnect({ file }, around)).rejects.toThrow(
+    `the kubeconfig ${file} is no YAML: deficient indentation (2:1)`,
+  );
+});
+
 test("in a Pod: its service account over TLS, in its namespace, with the token as it is now", async () => {
   const { client, namespace, close } = await systemConnect({}, around);
   expect(namespace).toBe("team-a");

@@ -48,6 +48,14 @@ async function accessOf(choice: KubeconfigChoice, around: Surroundings): Promise
     return loadClusterAccess(choice);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
+    // Below its first line the library draws the place in the file.
+    const text = error instanceof Error && error.name === "YAMLException" ? why.split("\n", 1)[0] : undefined;
+    if (text !== undefined) {
+      throw new CliError(`the kubeconfig ${[file, ...others].join(", ")} is no YAML: ${text}`, {
+        advice: "Correct it, or choose another one with --kubeconfig.",
+        cause: error,
+      });
+    }
     throw new CliError(why, {
       advice: "`kubectl config get-contexts` lists what there is.",
       exitCode: exitCodes.usage,

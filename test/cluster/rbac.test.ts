@@ -24,7 +24,6 @@ const linesOf = (text: string) =>
     .filter((line) => !line.startsWith("["));
 
 const read = "[get list watch]";
-const write = "[get list watch create update patch delete]";
 
 const lease = (component: string) => [
   "leases.coordination.k8s.io [create]",
@@ -51,25 +50,26 @@ const table: Record<string, Rights> = {
       `runs.kruntimes.io ${read}`,
       `runtimes.kruntimes.io ${read}`,
       "events.events.k8s.io [create patch]",
-      "runs.kruntimes.io/status [update patch]",
+      "runs.kruntimes.io/status [patch]",
     ],
     atHome: lease("scheduler"),
   },
   controller: {
     everywhere: [
       ...["runtimes", "workflows", "actions"].map((plural) => `${plural}.kruntimes.io ${read}`),
-      ...["runs", "persistentworkspaces", "workflowruns"].map((plural) => `${plural}.kruntimes.io ${write}`),
+      ...["runs", "persistentworkspaces", "workflowruns"].map(
+        (plural) => `${plural}.kruntimes.io [get list watch create patch delete]`,
+      ),
       "workflowactions.kruntimes.io [get list watch delete]",
-      ...written.map((plural) => `${plural}.kruntimes.io/status [update patch]`),
+      ...written.map((plural) => `${plural}.kruntimes.io/status [update]`),
       "runtimes.kruntimes.io/finalizers [update]",
       "workflowruns.kruntimes.io/finalizers [update]",
-      `replicasets.apps ${write}`,
-      `controllerrevisions.apps ${write}`,
-      "pods [get list watch patch delete]",
-      `serviceaccounts ${write}`,
-      `services ${write}`,
-      `networkpolicies.networking.k8s.io ${write}`,
-      `rolebindings.rbac.authorization.k8s.io ${write}`,
+      "replicasets.apps [get list watch create update delete]",
+      "controllerrevisions.apps [get create]",
+      "pods [get list watch patch]",
+      "serviceaccounts [get list watch create patch]",
+      "networkpolicies.networking.k8s.io [get list watch create patch]",
+      "rolebindings.rbac.authorization.k8s.io [get list watch create patch delete]",
       `clusterroles.rbac.authorization.k8s.io [${release}-agent] [bind]`,
       "namespaces [kube-system] [get]",
       "events.events.k8s.io [create patch]",

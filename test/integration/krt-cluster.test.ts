@@ -219,6 +219,34 @@ test("a name of another kind is told with the commands for that", async () => {
   await cluster.client.of(workflows).delete({ name: "taken", namespace });
 });
 
+test("a name may have its kind before it, and a word that is a kind is told as one", async () => {
+  await krt("run", "--name", "called", "--", "echo", "said");
+  const [row] = (await krt("list", "-o", "name")).out.split("\n").filter((line) => line.endsWith("/called"));
+  expect(row).toBe("run.kruntimes.io/called");
+  expect((await krt("get", row ?? "")).out).toMatch(/^called +bash +Succeeded/m);
+  expect((await krt("logs", "run.kruntimes.io/called")).out).toBe("said\n");
+  expect(await krt("get", "runs")).toMatchObject({
+    code: 5,
+    err: "krt: there is no Run runs in namespace default\n     `krt list` lists Runs; a name stands without its kind.\n",
+  });
+  expect((await krt("delete", "run/called")).out).toBe("Run called deleted\n");
+});
+
+test("what is there already is told as that", async () => {
+  const err =
+    "krt: there is a Run seven in namespace default already\n" +
+    "     Choose another name, or leave it out: then the server makes one up.\n";
+  expect(await krt("run", "--name", "seven", "--", "true")).toEqual({ code: 5, out: "", err });
+});
+
+test("an action on a WorkflowRun that is not there tells which are", async () => {
+  expect(await krt("workflow", "stop", "taken-2")).toEqual({
+    code: 2,
+    out: "",
+    err: "krt: Stop of taken-2: there is no WorkflowRun taken-2 in namespace default\n     Did you mean taken-1?\n",
+  });
+});
+
 test("describe tells why a Run waits, and what to do", async () => {
   await cluster.create(runs, bashRun("waiting", "true", { runtime: "nowhere" }));
   await cluster.until(runs, "waiting", ({ status }) => status?.reason === "RuntimeNotFound");
@@ -412,8 +440,8 @@ test("workflow run refuses what would wait for a Runtime that is not there, with
     code: 5,
     out: "",
     err:
-      "krt: job call/build cannot run: there is no Runtime bsh in namespace default\n" +
-      "     job gpu cannot run: there is no Runtime tpu-9000 in namespace default\n" +
+      "krt: job call/build of WorkflowRun waits-too cannot run: there is no Runtime bsh in namespace default\n" +
+      "     job gpu of WorkflowRun waits-too cannot run: there is no Runtime tpu-9000 in namespace default\n" +
       "     Did you mean bash?\n",
   });
   expect((await krt("workflow", "list", "-o", "name")).out).not.toContain("waits");

@@ -9,6 +9,7 @@ import { CelError } from "#local/apiserver/cel/errors.ts";
 import { type CelType, int, optionalOf, string } from "#local/apiserver/cel/types.ts";
 import { Optional } from "#local/apiserver/cel/values.ts";
 import { type ChartModel, describe } from "#machines/lib/describe.ts";
+import { step } from "#machines/lib/settle.ts";
 import { transitionRule } from "#machines/lib/transition-rules.ts";
 import { movesByWriter } from "#machines/lib/writers.ts";
 import { statusRules } from "#machines/status-rules.ts";
@@ -57,7 +58,6 @@ test.each(kinds)(
     if (each === undefined) throw new RangeError(chart);
     // From every phase, in whatever way it was reached, all phases that events lead to: no model is consulted.
     const reached = new Set<string>();
-    const replay = new Replay(each);
     const starts = [each.initial(), ...(each.walk.starts ?? [])];
     const paths = coveringPaths(each.machine, each.walk, starts);
     for (const { start, prefix, tails } of paths) {
@@ -65,13 +65,13 @@ test.each(kinds)(
       let snapshot = start;
       for (const event of prefix) {
         const before = snapshot;
-        snapshot = replay.step(before, event);
+        snapshot = step(each.machine, before, event).snapshot;
         // Another attempt is judged by its number, not by where the one before was.
         if (isReopened(before, snapshot)) passed.clear();
         passed.add(String(snapshot.value));
       }
       for (const tail of tails) {
-        const after = replay.step(snapshot, tail);
+        const after = step(each.machine, snapshot, tail).snapshot;
         const to = String(after.value);
         if (isReopened(snapshot, after)) continue;
         for (const from of passed) reached.add(`${from} ${to}`);
@@ -96,11 +96,12 @@ test.each(modelled)(
     const made = new Map<string, Set<string>>();
     const replay = new Replay(each);
     const note = (before: AnyMachineSnapshot, event: { readonly type: string }) => {
-      const after = replay.step(before, event);
+      const { snapshot: after, effects } = step(each.machine, before, event);
       if (drawnTransition(each.machine, before, event) === undefined || isReopened(before, after)) return after;
       const [from, to] = [before, after].map((snapshot) => replay.statusOf(snapshot));
       if (from === undefined || to === undefined) throw new RangeError("unreachable");
-      for (const writer of each.oracle.writersOf({ before: from, event, after: to, effects: replay.lastEffects })) {
+      const types = effects.map((effect) => (effect as { type: string }).type);
+      for (const writer of each.oracle.writersOf({ before: from, event, after: to, effects: types })) {
         made.set(writer, (made.get(writer) ?? new Set()).add(`${from.phase} ${to.phase}`));
       }
       return after;

@@ -1,7 +1,7 @@
 import { memoryTransport } from "#kube/memory.ts";
 import { type Clock, sleep } from "#kube/ports.ts";
 import { type ApiRequest, type Transport, TransportError } from "#kube/transport.ts";
-import type { ApiServer, WatchEventFault, WatchInfo } from "#local/apiserver/index.ts";
+import type { ApiServer, FaultRequest, WatchEventFault, WatchInfo } from "#local/apiserver/index.ts";
 import type { Faults } from "./faults.ts";
 import type { Life } from "./life.ts";
 
@@ -20,13 +20,23 @@ export class Network {
   readonly #clock: Clock;
   readonly #faults: Faults;
   readonly #cuts = new Map<string, Cut>();
+  /** What processes of each kind have asked of the API server, as rights: `controllers patch runs.kruntimes.io/status`. */
+  readonly asked = new Set<string>();
 
   constructor(api: ApiServer, clock: Clock, faults: Faults) {
     this.#api = api;
     this.#clock = clock;
     this.#faults = faults;
-    api.faults.onRequest = (request) => faults.onRequest(request);
+    api.faults.onRequest = (request) => {
+      this.#note(request);
+      return faults.onRequest(request);
+    };
     api.faults.onWatchEvent = (watch, event) => this.#onWatchEvent(watch, event.type);
+  }
+
+  #note({ user, verb, resource, subresource }: FaultRequest): void {
+    const [kind = ""] = (user?.username ?? "").split(/[ #]/);
+    this.asked.add(`${kind} ${verb} ${resource}${subresource === undefined ? "" : `/${subresource}`}`);
   }
 
   /** Cuts the line of a process, or (without a name) of all, for so long. */

@@ -40,6 +40,8 @@ export interface SimulationResult {
   readonly lasted: number;
   /** How often objects of our kinds were written with a phase and reason, e.g. `Run Failed ExitNonZero`. */
   readonly seen: ReadonlyMap<string, number>;
+  /** What processes have asked of the API server, as rights. */
+  readonly asked: ReadonlySet<string>;
 }
 
 /** Virtual time in which people work and things go wrong. */
@@ -101,6 +103,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     deeds: Math.max(workload.done, operations.done),
     lasted: world.clock.monotonic(),
     seen,
+    asked: world.network.asked,
   };
 }
 

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { explainFailure } from "./failure.ts";
 import { faultKinds } from "./faults.ts";
+import { wrongRights } from "./rights.ts";
 import { simulate } from "./simulate.ts";
 
 /** What must have been seen in so many worlds; if not, the simulation has become harmless. */
@@ -56,16 +57,22 @@ const events = [
 export function testWorlds(from: number, count: number): void {
   const seen = new Set<string>();
   const faults = new Set<string>();
+  const asked = new Set<string>();
 
   test.each(Array.from({ length: count }, (_, index) => from + index))("world %i keeps all rules", async (seed) => {
     const result = await simulate({ seed });
     for (const what of result.seen.keys()) seen.add(what);
     for (const kind of result.faults.keys()) faults.add(kind);
+    for (const right of result.asked) asked.add(right);
     if (result.violations.length > 0) expect.fail(await explainFailure(result, { seed }));
   });
 
   test("in these worlds everything goes wrong that can", () => {
     expect(faultKinds.filter((kind) => !faults.has(kind))).toEqual([]);
     expect(events.filter((event) => !seen.has(event))).toEqual([]);
+  });
+
+  test("in these worlds each component uses all its rights to write, and needs no other right", () => {
+    expect(wrongRights(asked)).toEqual([]);
   });
 }

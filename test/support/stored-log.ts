@@ -138,12 +138,15 @@ export class StoredLog {
     signal?.addEventListener("abort", () => this.#wake(), { once: true });
     for (;;) {
       if (signal?.aborted) return;
-      let text = Buffer.alloc(0);
-      while (at < lines.length && text.length < this.pieceBytes * 4) {
+      const parts: Buffer[] = [];
+      let length = 0;
+      while (at < lines.length && length < this.pieceBytes * 4) {
         const line = lines[at++];
         if (line === undefined || line.time < since) continue;
-        text = Buffer.concat([text, Buffer.from(`${stamp(line.time)} `), line.text, Buffer.from("\n")]);
+        parts.push(Buffer.from(`${stamp(line.time)} `), line.text, newline);
+        length += 32 + line.text.length;
       }
+      const text = Buffer.concat(parts);
       for (let cut = 0; cut < text.length; cut += this.pieceBytes) yield text.subarray(cut, cut + this.pieceBytes);
       if (this.#cuts !== cuts) throw new Error("the connection broke");
       if (at < lines.length) continue;
@@ -164,6 +167,8 @@ export class StoredLog {
     this.#wakes.clear();
   }
 }
+
+const newline = Buffer.from("\n");
 
 /** As the kubelet writes it: always nine digits. */
 function stamp(time: bigint): string {

@@ -72,7 +72,7 @@ export const kubeconfigs = (load: Load = loadClusterAccess) =>
           assert(!(whole instanceof TypeError || whole instanceof RangeError), whole.stack);
           assert.notEqual(whole.message, "");
           // The two readers of YAML are different ones; what both can read must mean the same.
-          const isNoYaml = whole.cause instanceof Error && whole.cause.name === "YAMLException";
+          const isNoYaml = whole.name === "YAMLException";
           assert(plain === undefined || isNoYaml, `the quick reader leaves mistakes to the library: ${whole.message}`);
           return "refused";
         }

@@ -6,8 +6,8 @@ import { labels } from "#api/labels.ts";
 import { persistentWorkspaces, runs, runtimes, workflowActions, workflowRuns } from "#api/resources.ts";
 import { isTerminal } from "#api/runs.ts";
 import { timestamp } from "#api/time.ts";
-import { ControlPlane } from "./support/control-plane.ts";
-import { Life } from "./support/life.ts";
+import { ControlPlane } from "../integration/support/control-plane.ts";
+import { Life } from "../integration/support/life.ts";
 
 const namespace = "default";
 const count = 300;
@@ -20,7 +20,12 @@ const fan: JobSpec = {
   steps,
 };
 
+/** The Retry makes as many Runs as the start did: it may take so many times what that took. */
+const slack = 2;
+
 let plane: ControlPlane;
+/** Processor time of the start: from the request until all Runs were there. */
+let startMs: number;
 beforeEach(async () => {
   plane = new ControlPlane();
   await plane.create(runtimes, {
@@ -28,16 +33,25 @@ beforeEach(async () => {
     spec: { template: { spec: { containers: [{ name: "runtime", image: "x" }] } } },
   });
   const life = new Life(plane);
+  const begun = process.cpuUsage();
   await plane.create(workflowRuns, {
     metadata: { name: "ci", namespace },
     spec: { jobs: { a: fan, b: fan, z: { "runs-on": "bash", needs: ["a", "b"], steps } } },
   });
+  await plane.until(async () => (await open()).length === count);
+  startMs = processorMs(begun);
   await finish("Failed", count);
   await plane.until(async () => (await phase()) === "Failed");
   life.end();
   await plane.settle();
 });
 afterEach(() => plane.stop());
+
+/** Everything runs in this process, so what else the machine does makes no difference. */
+function processorMs(since: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(since);
+  return (user + system) / 1000;
+}
 
 const children = async () => (await plane.client.of(runs).list({ namespace })).items;
 const open = async () => (await children()).filter(({ status }) => !isTerminal(status?.phase));
@@ -72,22 +86,22 @@ test("300 failed jobs run again within seconds, with two writes of the status fo
   const life = new Life(plane);
   await plane.settle();
   counters.reset();
-  const [begun, virtual] = [performance.now(), plane.clock.now()];
+  const [begun, virtual] = [process.cpuUsage(), plane.clock.now()];
   await ask();
   await plane.until(isAnswered);
-  const answered = performance.now() - begun;
+  const answered = processorMs(begun);
   const statusWrites = counters.count("update", "workflowruns.kruntimes.io", "status");
   await plane.until(async () => (await open()).length === count);
-  const all = performance.now() - begun;
+  const all = processorMs(begun);
   const waited = plane.clock.now() - virtual;
   console.log(
-    `Retry of ${count} jobs: answered after ${answered.toFixed(0)} ms, all Runs there after ${all.toFixed(0)} ms, ` +
-      `${waited} ms of waiting, ${counters.count("create", "runs.kruntimes.io")} Runs and ${counters.count("create", "persistentworkspaces.kruntimes.io")} workspaces created`,
+    `Retry of ${count} jobs: answered after ${answered.toFixed(0)} ms of processor, all Runs there after ${all.toFixed(0)} ms ` +
+      `(at the start ${startMs.toFixed(0)} ms), ${waited} ms of waiting, ${counters.count("create", "runs.kruntimes.io")} Runs and ${counters.count("create", "persistentworkspaces.kruntimes.io")} workspaces created`,
   );
-  expect(answered).toBeLessThan(3000);
+  expect(answered).toBeLessThan(slack * startMs);
   // The Retry, and the pass that orders all of it.
   expect(statusWrites).toBeLessThanOrEqual(2);
-  expect(all).toBeLessThan(15_000);
+  expect(all).toBeLessThan(slack * startMs);
   expect(waited).toBeLessThan(2000);
   expect(counters.count("create", "runs.kruntimes.io")).toBe(count);
   life.end();

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Krt, krt, processesBelow, workDirectory } from "./support/krt.ts";
+import { Krt, krt, processesBelow, workDirectory } from "../integration/support/krt.ts";
 
 const runtime = `apiVersion: kruntimes.io/v1alpha1
 kind: Runtime

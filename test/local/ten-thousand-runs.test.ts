@@ -8,8 +8,8 @@ import type { Draft } from "#local/apiserver/types.ts";
 import { stateLayout } from "#local/state/layout.ts";
 import { openDatabase } from "#local/storage/database.ts";
 import { createSqliteStorage } from "#local/storage/sqlite-storage.ts";
+import { ServerProcess } from "../integration/support/server-process.ts";
 import { pageThrough } from "./support/pages.ts";
-import { ServerProcess } from "./support/server-process.ts";
 
 const count = 10_000;
 const ended = "2026-01-01T00:00:01.000000Z";

@@ -7,7 +7,7 @@ import type { PersistentWorkspace } from "#api/kinds/persistent-workspace.ts";
 import { persistentWorkspaces } from "#api/resources.ts";
 import { orNothing } from "#kube/or-nothing.ts";
 import { openSystemFiles } from "#runtime/files/system-files.ts";
-import { AgentWorld } from "./support/agent-world.ts";
+import { AgentWorld } from "../integration/support/agent-world.ts";
 
 /** Called before and after each call of the system by which the agent changes or opens something. */
 const system = vi.hoisted(() => ({ watcher: (_name: string, _when: "before" | "after") => {} }));

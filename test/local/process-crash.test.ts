@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { runs, runtimes } from "#api/resources.ts";
 import { persistentVolumeClaims } from "#kube/builtin.ts";
 import { seededRandom } from "#kube/seeded-random.ts";
-import { bashRun, bashRuntime, claim, namespace, TestCluster } from "./support/cluster.ts";
+import { bashRun, bashRuntime, claim, namespace, TestCluster } from "../integration/support/cluster.ts";
 
 let cluster: TestCluster;
 let outside: string;

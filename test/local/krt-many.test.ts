@@ -9,8 +9,8 @@ import { runningCluster } from "#local/state/endpoint.ts";
 import { stateLayout } from "#local/state/layout.ts";
 import { openDatabase, soon } from "#local/storage/database.ts";
 import { createSqliteStorage } from "#local/storage/sqlite-storage.ts";
-import { root } from "./support/krt.ts";
-import { krtHere } from "./support/krt-in-process.ts";
+import { root } from "../integration/support/krt.ts";
+import { krtHere } from "../integration/support/krt-in-process.ts";
 
 const count = 10_000;
 

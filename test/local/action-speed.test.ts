@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { namespaces } from "#kube/builtin.ts";
 import { createClient } from "#kube/client.ts";
 import { ActionBench, chainLength } from "#test/support/action-latency.ts";
-import { TestCluster } from "./support/cluster.ts";
+import { TestCluster } from "../integration/support/cluster.ts";
 
 const namespace = "speed";
 const samples = 25;
