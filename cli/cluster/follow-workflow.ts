@@ -6,11 +6,10 @@ import { hasEnded } from "#api/workflow-phases.ts";
 import { fromStart, type LogItem } from "#extension-api/client/logs.ts";
 import { DeletedError, watchObject } from "#kube/watch-object.ts";
 import { renderTree } from "#workflows/tree.ts";
-import { noneUsed, type UsedRuns } from "#workflows/used-runs.ts";
+import { noneUsed } from "#workflows/used-runs.ts";
 import { CliError } from "../errors.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { Display } from "../progress/display.ts";
-import { stepLabel } from "../progress/label.ts";
 import { LiveDisplay } from "../progress/live.ts";
 import { recordText } from "../progress/log-line.ts";
 import { PlainDisplay } from "../progress/plain.ts";
@@ -19,8 +18,10 @@ import { clusterError } from "./errors.ts";
 import { type Ending, onInterrupt } from "./interrupt.ts";
 import { readLog } from "./run-logs.ts";
 import type { Session } from "./session.ts";
-import { stepRuns } from "./step-runs.ts";
+import { type StepRun, stepRuns } from "./step-runs.ts";
+import { StepStreams } from "./step-streams.ts";
 import { readUsedRuns, UsedRunsWatch } from "./used-runs.ts";
+import { readFamily } from "./workflow-family.ts";
 
 /**
  * Shows how a WorkflowRun goes on until it has ended: as a tree that is drawn in place on a terminal, as lines elsewhere.
@@ -46,7 +47,7 @@ export async function followWorkflowRun(
   const show = (next: WorkflowRun) => {
     latest = next;
     used.see(next);
-    if (output) logs.follow(next, used.runs());
+    if (output) logs.streams.current(next, used.runs());
     // A tree has it already.
     display.update({ workflowRuns: [next], used: used.runs(), runs: [], waits: out.isTerminal ? [] : lacksOf(next) });
   };
@@ -57,6 +58,7 @@ export async function followWorkflowRun(
   let ended: WorkflowRun | undefined;
   let usedAtEnd = noneUsed;
   try {
+    if (output) await logs.catchUp(run);
     const until = ({ status }: WorkflowRun) => hasEnded(status?.phase);
     const deps = { client, clock, random };
     ended = await watchObject(
@@ -69,8 +71,11 @@ export async function followWorkflowRun(
       // The watches of those below may be behind.
       usedAtEnd = await readUsedRuns(ended, session);
       display.update({ workflowRuns: [ended], used: usedAtEnd, runs: [], waits: [] });
-      if (output) logs.follow(ended, usedAtEnd);
-      await logs.ended();
+      if (output) {
+        await logs.catchUp(ended);
+        logs.streams.current(ended, usedAtEnd);
+        await logs.streams.ended();
+      }
     }
   } catch (error) {
     if (!(error instanceof DeletedError)) throw error;
@@ -131,34 +136,28 @@ class StepLogs {
   readonly #display: Display;
   readonly #session: Session;
   readonly #stopping = new AbortController();
-  readonly #streams = new Map<string, Promise<void>>();
+  readonly streams = new StepStreams((step) => this.#show(step));
 
   constructor(display: Display, session: Session) {
     this.#display = display;
     this.#session = session;
   }
 
-  /** Opens the logs of the steps that have begun since the last call. */
-  follow(run: WorkflowRun, used: UsedRuns): void {
-    for (const { runName, path, earlier } of stepRuns(run, { runs: [], workflowRuns: [...used.values()] }).steps) {
-      if (earlier || this.#streams.has(runName)) continue;
-      this.#streams.set(runName, this.#show(runName, stepLabel(run.metadata.name, path, false)));
-    }
-  }
-
-  /** Resolves when everything that was printed has been shown. */
-  async ended(): Promise<void> {
-    await Promise.all(this.#streams.values());
+  /** Shows what attempts have printed that nobody has watched. */
+  async catchUp(run: WorkflowRun): Promise<void> {
+    await this.streams.earlier(stepRuns(run, await readFamily(run, this.#session)).steps);
   }
 
   stop(): void {
     this.#stopping.abort();
   }
 
-  async #show(run: string, label: string): Promise<void> {
+  async #show({ runName, path, earlier }: StepRun): Promise<void> {
     const { signal } = this.#stopping;
+    const label = path.join("/");
     try {
-      for await (const item of await readLog(run, { follow: true, cursor: fromStart }, this.#session, signal)) {
+      const options = { follow: !earlier, cursor: fromStart };
+      for await (const item of await readLog(runName, options, this.#session, signal)) {
         this.#display.log({ label, stream: item.stream, text: textOf(item) });
       }
     } catch (thrown) {

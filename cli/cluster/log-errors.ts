@@ -15,6 +15,25 @@ const unserved = /could not find the requested resource|page not found/;
 const gone = /^Pod (\S+) does not exist any more/;
 
 /**
+ * The log of a Run was on a Pod that is not there any more.
+ *
+ * What to do: nothing brings it back.
+ */
+export class LogGoneError extends CliError {
+  /** In words. */
+  readonly pod: string;
+
+  constructor(run: string, pod: string, namespace: string, cause: Error) {
+    super(`the log of Run ${run} is gone with ${pod.replace(/^Pod/, "its Pod")}: nothing brings it back`, {
+      cause,
+      exitCode: exitCodes.refused,
+      advice: `\`krt describe ${run} -n ${namespace}\` tells how the Run ended. What has to outlive a Pod belongs into an artifact.`,
+    });
+    this.pod = pod;
+  }
+}
+
+/**
  * What a failure of the log API means for who wants to read, and what to look at next; anything that is not special about logs stays
  * what it is.
  */
@@ -33,11 +52,7 @@ export function logError(error: unknown, run: string, { namespace }: Pick<Sessio
   }
   if (code === 409) {
     const podName = gone.exec(message)?.[1];
-    return refuse(
-      `the log of Run ${run} is gone with its Pod${podName === undefined ? "" : ` ${podName}`}: nothing brings it back`,
-      exitCodes.refused,
-      `\`krt describe ${run} -n ${namespace}\` tells how the Run ended. What has to outlive a Pod belongs into an artifact.`,
-    );
+    return new LogGoneError(run, podName === undefined ? "its Pod" : `Pod ${podName}`, namespace, error);
   }
   if (code === 410) {
     return refuse(

@@ -26,6 +26,14 @@ export function endOf({ status }: Run): string {
   return `ended as ${status?.phase}${status?.phase === "Succeeded" || why === "" ? "" : `: ${why}`}`;
 }
 
+/** Why a Run has printed nothing: `has not begun: NoReadyPods: ...`; undefined for one that has begun. */
+export function notBegun(run: Run): string | undefined {
+  const { phase = "Pending", reason, message, startTime, attempt = 0 } = run.status ?? {};
+  if (startTime !== undefined || attempt > 1) return undefined;
+  if (hasEnded(run)) return `never ran: it ${endOf(run)}`;
+  return `has not begun: ${[reason ?? phase, message?.split("\n")[0]].filter(Boolean).join(": ")}`;
+}
+
 /** What to do about a reason; undefined when the registry does not know it. */
 export function adviceFor(reason: string | undefined): string | undefined {
   return reason !== undefined && Object.hasOwn(reasons, reason)

@@ -4,16 +4,17 @@ import { hasEnded } from "#api/workflow-phases.ts";
 import type { LogItem, RunLogOptions } from "#extension-api/client/logs.ts";
 import { DeletedError, watchObject } from "#kube/watch-object.ts";
 import { type Paint, paint } from "#workflows/text.ts";
-import type { UsedRuns } from "#workflows/used-runs.ts";
 import { CliError } from "../errors.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import { recordText, separator, terminalText } from "../progress/log-line.ts";
 import { clusterError } from "./errors.ts";
 import { orderOf } from "./follow-workflow.ts";
+import { LogGoneError } from "./log-errors.ts";
 import { readLog } from "./run-logs.ts";
 import type { Session } from "./session.ts";
 import { tell } from "./several.ts";
 import { type StepRun, type StepRuns, stepRuns } from "./step-runs.ts";
+import { StepStreams } from "./step-streams.ts";
 import { readUsedRuns, UsedRunsWatch } from "./used-runs.ts";
 import { readFamily } from "./workflow-family.ts";
 
@@ -35,15 +36,18 @@ export async function showWorkflowLogs(
 ): Promise<ExitCode> {
   const { client, namespace } = session;
   const printer = new Printer(options, timestamps, session);
-  const chosen = (steps: readonly StepRun[]) =>
-    attempt === undefined ? steps : steps.filter((step) => step.attempt === attempt);
   const run = await client.of(workflowRuns).get({ name, namespace });
   const begun = await readSteps(run, session);
   if (attempt === undefined) tellMissing(begun, session);
-  if (options.follow) await followSteps(run, chosen(begun.steps), chosen, printer, session);
-  else for (const step of chosen(begun.steps)) await printer.show(step);
+  const steps = ofAttempt(begun.steps, attempt);
+  if (options.follow) await followSteps(run, steps, attempt, printer, session);
+  else for (const step of steps) await printer.show(step);
+  printer.tellGone();
   return printer.code;
 }
+
+const ofAttempt = (steps: readonly StepRun[], attempt: number | undefined): readonly StepRun[] =>
+  attempt === undefined ? steps : steps.filter((step) => step.attempt === attempt);
 
 interface Steps extends StepRuns {
   /** Kinds that the caller may not list, so that more may be there. */
@@ -73,50 +77,33 @@ function tellMissing({ gone, hidden }: Steps, { env, namespace }: Session): void
 async function followSteps(
   run: WorkflowRun,
   begun: readonly StepRun[],
-  chosen: (steps: readonly StepRun[]) => readonly StepRun[],
+  attempt: number | undefined,
   printer: Printer,
   session: Session,
 ): Promise<void> {
   const { client, env } = session;
   const { name, namespace } = run.metadata;
-  const shown = new Map<string, Promise<void>>();
-  /** What is shown of a job before its current attempt. */
-  const before = new Map<string, Promise<void>>();
-  const showEarlier = (steps: readonly StepRun[]) => {
-    for (const step of steps.filter(({ earlier, runName }) => earlier && !shown.has(runName))) {
-      const next = (before.get(step.job) ?? Promise.resolve()).then(() => printer.show(step));
-      before.set(step.job, next);
-      shown.set(step.runName, next);
-    }
-  };
-  const showCurrent = (workflowRun: WorkflowRun, used: UsedRuns) => {
-    const { steps } = stepRuns(workflowRun, { runs: [], workflowRuns: [...used.values()] });
-    for (const step of chosen(steps).filter(({ earlier, runName }) => !earlier && !shown.has(runName))) {
-      shown.set(
-        step.runName,
-        (before.get(step.job) ?? Promise.resolve()).then(() => printer.show(step)),
-      );
-    }
-  };
-  showEarlier(begun);
+  const streams = new StepStreams((step) => printer.show(step));
+  const caughtUp = streams.earlier(begun).then(() => printer.tellGone());
   let latest = run;
-  const used = new UsedRunsWatch(session, () => showCurrent(latest, used.runs()));
+  const used = new UsedRunsWatch(session, () => streams.current(latest, used.runs(), attempt));
   const onChange = (next: WorkflowRun) => {
     latest = next;
     used.see(next);
-    showCurrent(next, used.runs());
+    streams.current(next, used.runs(), attempt);
   };
   const until = ({ status }: WorkflowRun) => hasEnded(status?.phase);
   const deps = { client, clock: env.clock, random: env.random };
   try {
     const options = { until, onChange, signal: env.interrupted };
     const ended = await watchObject(workflowRuns, { name, namespace }, options, deps);
+    await caughtUp;
     if (ended !== undefined) {
       // The watches of those below may be behind, and an attempt may have come and gone between two sights.
-      showEarlier(chosen((await readSteps(ended, session)).steps));
-      showCurrent(ended, await readUsedRuns(ended, session));
+      await streams.earlier(ofAttempt((await readSteps(ended, session)).steps, attempt));
+      streams.current(ended, await readUsedRuns(ended, session), attempt);
     }
-    await Promise.all(shown.values());
+    await streams.ended();
   } catch (error) {
     if (!(error instanceof DeletedError)) throw error;
     throw new CliError(error.message, { exitCode: exitCodes.failed, advice: "What is deleted has no log." });
@@ -131,6 +118,7 @@ class Printer {
   readonly #options: RunLogOptions;
   readonly #timestamps: boolean;
   readonly #session: Session;
+  readonly #gone: { readonly label: string; readonly pod: string }[] = [];
   #shown = 0;
 
   constructor(options: RunLogOptions, timestamps: boolean, session: Session) {
@@ -154,9 +142,22 @@ class Printer {
       if (env.interrupted.aborted) return;
       const error = await clusterError(thrown, this.#session);
       if (!(error instanceof CliError)) throw error;
-      tell(env, new CliError(`the output of ${label} cannot be shown: ${error.message}`));
       this.code = exitCodes.failed;
+      if (error instanceof LogGoneError && !options.follow) {
+        this.#gone.push({ label, pod: error.pod });
+        return;
+      }
+      tell(env, new CliError(`the output of ${label} cannot be shown: ${error.message}`));
     }
+  }
+
+  /** Tells in one line of the logs that are gone with their Pods. */
+  tellGone(): void {
+    const gone = this.#gone.splice(0);
+    if (gone.length === 0) return;
+    const [labels, pods] = [new Set(gone.map(({ label }) => label)), new Set(gone.map(({ pod }) => pod))];
+    const message = `the output of ${[...labels].join(", ")} is gone with ${[...pods].join(", ")}: nothing brings it back`;
+    tell(this.#session.env, new CliError(message, { advice: "What has to outlive a Pod belongs into an artifact." }));
   }
 
   #write(item: LogItem, label: string, color: Paint): void {

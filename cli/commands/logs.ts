@@ -1,10 +1,12 @@
+import { runs } from "#api/resources.ts";
 import { timestamp } from "#api/time.ts";
 import { fromStart, type RunLogOptions } from "#extension-api/client/logs.ts";
 import { ItemWriter } from "../cluster/item-writer.ts";
 import { kindCalled } from "../cluster/object-name.ts";
 import { type ClusterFlags, withClusterOptions } from "../cluster/options.ts";
+import { notBegun } from "../cluster/run-end.ts";
 import { readLog } from "../cluster/run-logs.ts";
-import { inCluster } from "../cluster/session.ts";
+import { inCluster, type Session } from "../cluster/session.ts";
 import { showWorkflowLogs } from "../cluster/workflow-logs.ts";
 import type { Environment } from "../environment.ts";
 import { CliError } from "../errors.ts";
@@ -42,11 +44,17 @@ export const addLogs: AddCommand = (parent, env, end) => {
       const { kind, name: object } = parseTarget(name);
       const code = await inCluster(flags, env, async (session) => {
         if (kind === "WorkflowRun") return showWorkflowLogs(object, options, timestamps, session);
-        using writer = new ItemWriter(env, timestamps);
-        for await (const item of await readLog(object, options, session, env.interrupted)) {
-          if (env.interrupted.aborted) break;
-          writer.write(item);
+        if (flags.follow) await tellNotBegun(object, true, session);
+        let isEmpty = true;
+        {
+          using writer = new ItemWriter(env, timestamps);
+          for await (const item of await readLog(object, options, session, env.interrupted)) {
+            if (env.interrupted.aborted) break;
+            isEmpty = false;
+            writer.write(item);
+          }
         }
+        if (isEmpty && !flags.follow) await tellNotBegun(object, false, session);
         return exitCodes.succeeded;
       });
       end(env.interrupted.aborted ? exitCodes.interrupted : code);
@@ -57,6 +65,18 @@ export const addLogs: AddCommand = (parent, env, end) => {
     ["All steps of a workflow, while it runs", "logs -f workflowrun/release-x7k2p"],
   ]);
 };
+
+/** Nobody has to guess why a Run that has not begun printed nothing. */
+async function tellNotBegun(name: string, follow: boolean, { client, namespace, env }: Session): Promise<void> {
+  // Who may not look at Runs may still read logs, and what is wrong otherwise the log tells.
+  const run = await client
+    .of(runs)
+    .get({ name, namespace })
+    .catch(() => undefined);
+  // Who follows a Run that is about to begin will see it begin.
+  const why = run === undefined || (follow && run.status?.reason === undefined) ? undefined : notBegun(run);
+  if (why !== undefined) env.err.write(`krt: Run ${name} ${why}\n`);
+}
 
 function optionsOf({ follow, tail, attempt, since, sinceTime }: Flags, { clock }: Environment): RunLogOptions {
   if (since !== undefined && sinceTime !== undefined) {

@@ -39,6 +39,11 @@ export function refusalProblems(manifest: Manifest, error: unknown): Problem[] {
     advice,
   });
   if (!(error instanceof StatusError)) throw error;
+  if (error.reason === "AlreadyExists") {
+    return [
+      problem("metadata.name", "there is one of that name already", "Choose another name, or write generateName."),
+    ];
+  }
   const causes = (error.status.details?.causes ?? []).filter(({ message }) => !message?.includes(unchecked));
   if (error.code === 422 && causes.length > 0) {
     return causes.map(({ field = "", message: text = error.message }) => {

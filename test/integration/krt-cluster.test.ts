@@ -355,6 +355,35 @@ test("logs of a whole workflow show every attempt of its jobs, also while it is 
   expect(await krt("logs", "wfr/again")).toEqual({ code: 0, out: left, err: gone });
 });
 
+test("workflow run --follow shows what every attempt printed, however short it was", async () => {
+  const step = { name: "make", run: "echo this is ${{ job.attempt }}; exit 1" };
+  const short: WorkflowJobs = { a: { "runs-on": "bash", retry: { attempts: 3, backoff: "0s" }, steps: [step] } };
+  const file = stringify({ ...workflowRun("short", short), ...typeOf(workflowRuns) });
+  const run = () => krtHere(cluster.cluster.kubeconfig, ["wf", "run", "-f", "-", "--follow"], withInput(file));
+  const { code, out } = await run();
+  expect(code).toBe(1);
+  const said = lines(out).filter((line) => line.includes(" | "));
+  expect(said.map((line) => line.replace(/^.* \| /, ""))).toEqual(["this is 1", "this is 2", "this is 3"]);
+  expect(await run()).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(
+      /^stdin:\d+:\d+: WorkflowRun short: there is one of that name already\. Choose another name, /,
+    ),
+  });
+});
+
+test("logs of a Run that has not begun tell why they are empty", async () => {
+  await cluster.create(runs, bashRun("mute", "true", { runtime: "nowhere" }));
+  await cluster.until(runs, "mute", ({ status }) => status?.reason === "RuntimeNotFound");
+  const { code, out, err } = await krt("logs", "mute");
+  expect({ code, out }).toEqual({ code: 0, out: "" });
+  expect(err).toMatch(/^krt: Run mute has not begun: RuntimeNotFound: .+\n$/);
+  const followed = krt("logs", "-f", "mute");
+  await krt("cancel", "mute");
+  expect((await followed).code).toBe(0);
+  expect((await krt("logs", "mute")).err).toMatch(/^krt: Run mute never ran: it ended as Cancelled: /);
+});
+
 test("delete takes names, or filters, and never everything by accident", async () => {
   expect((await krt("delete")).code).toBe(2);
   expect((await krt("delete", "talks", "--phase", "Failed")).code).toBe(2);
