@@ -74,6 +74,14 @@ test("positions count from the start of the file in every document", () => {
   ]);
 });
 
+test("a text that is nested without end is a problem like any other", () => {
+  for (const text of ["- ".repeat(20_000), `a: ${"[".repeat(20_000)}`, `${"[".repeat(20_000)}${"]".repeat(20_000)}`]) {
+    const { documents: read, problems: found } = parseManifests("f.yaml", text);
+    expect(read).toEqual([]);
+    expect(found).toMatchObject([{ line: 1, message: expect.stringMatching(/./) }]);
+  }
+});
+
 test("no text makes the reader throw, and every position is inside the text", () => {
   const pieces = fc.constantFrom(
     "a",

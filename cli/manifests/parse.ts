@@ -54,17 +54,25 @@ function isForeign(tag: unknown): boolean {
 export function parseManifests(file: string, text: string): Parsed {
   const lines = new LineCounter();
   const fileLines = text.split(/\r?\n/);
-  const read = parseAllDocuments(text, { ...(options as object), lineCounter: lines });
   const documents: ParsedDocument[] = [];
   const problems: Problem[] = [];
-  for (const document of "empty" in read ? [] : (read as Document[])) {
+  let read: Document[] = [];
+  try {
+    const all = parseAllDocuments(text, { ...(options as object), lineCounter: lines });
+    if (!("empty" in all)) read = all as Document[];
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    problems.push({ file, line: 1, column: 1, message: tooDeep });
+  }
+  for (const document of read) {
     const place = (offset: number): Position => position(lines, offset);
     // What follows the first error of a document is mostly its echo. A warning is a tag that nobody knows.
     const [error] = [...document.errors, ...document.warnings];
     if (error !== undefined) {
       const word = error.code === "DUPLICATE_KEY" ? /^\w+/.exec(text.slice(error.pos[0]))?.[0] : undefined;
       const why = word !== undefined && isTruthWord(word) ? `: without quotes YAML reads ${word} as true or false` : "";
-      problems.push({ file, ...place(error.pos[0]), message: `${lowerFirst(error.message)}${why}` });
+      const message = endOfStack.test(error.message) ? tooDeep : `${lowerFirst(error.message)}${why}`;
+      problems.push({ file, ...place(error.pos[0]), message });
       continue;
     }
     const root = document.contents as Node | null;
@@ -86,7 +94,7 @@ export function parseManifests(file: string, text: string): Parsed {
       });
     } catch (error) {
       // So many aliases that the document would explode.
-      const message = error instanceof Error ? lowerFirst(error.message) : String(error);
+      const message = error instanceof RangeError ? tooDeep : lowerFirst(whyOf(error));
       problems.push({ file, ...place(root.range?.[0] ?? 0), message });
     }
   }
@@ -125,6 +133,12 @@ function position(lines: LineCounter, offset: number): Position {
   const { line, col } = lines.linePos(offset);
   return { line: Math.max(1, line), column: Math.max(1, col) };
 }
+
+/** The library's parser is a recursion, and now and then reports its end as if it were in the text. */
+const endOfStack = /^Maximum call stack/;
+const tooDeep = "lists and maps are nested too deeply";
+
+const whyOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Messages stand behind a colon. */
 function lowerFirst(message: string): string {

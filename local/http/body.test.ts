@@ -8,6 +8,12 @@ const refused: Record<string, { type: string; body: string; says: RegExp }> = {
     says: /number Infinity is out of range/,
   },
   "a long one": { type: "application/json", body: `-${"9".repeat(400)}`, says: /number -Infinity is out of range/ },
+  "YAML that is nested without end": {
+    type: "application/yaml",
+    body: "- ".repeat(20_000),
+    says: /no YAML: .*nested too deeply/,
+  },
+  "lists without end": { type: "application/yaml", body: "[".repeat(20_000), says: /no YAML: .*nested too deeply/ },
   "an infinity of YAML": { type: "application/yaml", body: "a: -.inf", says: /no YAML: the number -Infinity/ },
   "no number of YAML": { type: "application/yaml", body: "a: {b: .NaN}", says: /no YAML: the number NaN/ },
 };

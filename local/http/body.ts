@@ -1,4 +1,5 @@
 import { LineCounter, parseDocument } from "yaml";
+import type { StatusError } from "#kube/transport.ts";
 import { badRequest, unsupportedMediaType } from "#local/apiserver/errors.ts";
 import { duplicateFields, memberPlaces } from "./duplicates.ts";
 import { decodeProtobuf, UnknownMessageError } from "./protobuf/decode.ts";
@@ -66,9 +67,9 @@ function readProtobuf(bytes: Buffer): unknown {
 
 function readYaml(text: string): Body {
   const lineCounter = new LineCounter();
-  const document = parseDocument(text, { strict: true, uniqueKeys: true, lineCounter });
+  const document = parseYaml(text, lineCounter);
   const problem = document.errors.find(({ code }) => code !== "DUPLICATE_KEY");
-  if (problem !== undefined) throw badRequest(`the body is no YAML: ${problem.message}`);
+  if (problem !== undefined) throw noYaml(problem);
   const duplicates = document.errors.map(({ pos }) => {
     const { line } = lineCounter.linePos(pos[0]);
     const key = /^\s*["']?([^"':]+)/.exec(text.slice(pos[0]))?.[1]?.trim() ?? "";
@@ -78,8 +79,23 @@ function readYaml(text: string): Body {
   try {
     return { value: finite(document.toJS(), text), duplicates: () => duplicates };
   } catch (error) {
-    throw badRequest(`the body is no YAML: ${whyOf(error)}`);
+    throw noYaml(error);
   }
+}
+
+function parseYaml(text: string, lineCounter: LineCounter) {
+  try {
+    return parseDocument(text, { strict: true, uniqueKeys: true, lineCounter });
+  } catch (error) {
+    throw noYaml(error);
+  }
+}
+
+/** The library's parser is a recursion, and now and then reports its end as if it were in the text. */
+function noYaml(error: unknown): StatusError {
+  const why = whyOf(error);
+  const isDeep = why.startsWith("Maximum call stack");
+  return badRequest(`the body is no YAML: ${isDeep ? "lists and maps are nested too deeply" : why}`);
 }
 
 /** How a number is written that is none here: beyond every double, or a word of YAML. */

@@ -75,7 +75,13 @@ export function defineTarget<Input>(definition: Definition<Input>): Target {
     sliceRuns = 400,
     show = fc.stringify,
   } = definition;
-  const shown = (input: Input) => show(input).slice(0, shownInput);
+  const shown = (input: Input) => {
+    try {
+      return show(input).slice(0, shownInput);
+    } catch {
+      return "(nested too deeply to be shown)";
+    }
+  };
 
   async function execute(input: Input): Promise<string> {
     let fastest = Number.POSITIVE_INFINITY;
