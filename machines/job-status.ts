@@ -252,11 +252,16 @@ export function close(fields: JobFields, why: Why<Reason>): JobFields {
   };
 }
 
+/** Characters that a step repeats of why it will not run. */
+const skippedMessage = 128;
+
 /** Steps whose turn has not come get their end from their own machine. */
 export function skipWaiting(steps: readonly StepStatus[], why: Why<SkipReason>): StepStatus[] {
+  // There may be thousands; the whole text stands in the status of what ends them.
+  const message = clip(why.message, skippedMessage);
   return steps.map((status) =>
     status.phase === "Waiting"
-      ? stepStatus(step(stepMachine, restoreStep(status), { ...why, type: "SKIP" }).snapshot)
+      ? stepStatus(step(stepMachine, restoreStep(status), { ...why, type: "SKIP", message }).snapshot)
       : status,
   );
 }

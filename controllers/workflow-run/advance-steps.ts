@@ -1,5 +1,6 @@
 import type { ArtifactRef } from "#api/kinds/artifact-ref.ts";
 import type { JobStatus, StepStatus } from "#api/kinds/workflow-run.ts";
+import { clip } from "#api/text.ts";
 import { hasEnded } from "#api/workflow-phases.ts";
 import { isBad } from "#machines/derive.ts";
 import { settle } from "#machines/lib/settle.ts";
@@ -8,7 +9,7 @@ import { restoreStepAction, type StepActionEvent, stepActionMachine, stepActionS
 import { restoreStepGate, stepGateMachine, stepGateStatus } from "#machines/step-gate.ts";
 import { type CannotStartReason, type SkipReason, skipReasons } from "#machines/step-status.ts";
 import type { ActionWork, GateWork, StepPlan } from "#workflows/plan.ts";
-import type { Budget } from "./budget.ts";
+import { type Budget, shortMessage } from "./budget.ts";
 import { type Course, courseOf, progressOfEnding } from "./cleanup.ts";
 import { asks, notMet, progressOfSteps } from "./conditions.ts";
 import type { JobContext } from "./job-context.ts";
@@ -221,7 +222,7 @@ function refusal({ context, job, course }: Chain, place: StepPlace, plan: StepPl
   // Nobody is asked for leave in a job that must end.
   if (isEnding && (plan.if?.asksStatus !== true || plan.work.kind === "gate")) {
     const reason = skipReasons.find((each) => each === job.reason) ?? "StepFailed";
-    return { type: "SKIP", reason, message: job.message ?? "", now };
+    return { type: "SKIP", reason, message: clip(job.message ?? "", shortMessage), now };
   }
   const progress = isEnding ? progressOfEnding(job) : progressOfSteps(place.steps);
   const asked = asks(plan.if, () => outerValues(place), progress);

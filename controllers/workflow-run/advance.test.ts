@@ -687,6 +687,37 @@ test("what hundreds of steps say of their failures does not burst the status", (
   expect(world.run.status?.jobs?.j39?.steps?.[7]?.message).toMatch(/^exit code 1: no such file\n(.|\n)*…$/);
 });
 
+const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
+
+test("outputs are measured in bytes, as the API server stores them", () => {
+  const world = new World(Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`j${n}`, job([step("s")])])));
+  world.pass();
+  const outputs = Object.fromEntries(Array.from({ length: 64 }, (_, n) => [`k${n}`, "語".repeat(330)]));
+  for (let n = 0; n < 20; n++) world.succeeds(`j${n}/s`, { outputs });
+  expect(bytesOf(world.run.status)).toBeLessThan(780 * 1024);
+  expect(world.run.status?.jobs?.j0?.phase).toBe("Succeeded");
+  expect(world.run.status?.jobs?.j19?.steps?.[0]).toMatchObject({ phase: "Failed", reason: "OutputsTooLarge" });
+});
+
+test("why a run is stopped stands in its status as a whole once, however many steps it has", () => {
+  const steps = Array.from({ length: 40 }, (_, n) => step(`s${n}`));
+  const world = new World(Object.fromEntries(Array.from({ length: 25 }, (_, n) => [`j${n}`, job(steps)])));
+  world.pass();
+  const message = `stopped by WorkflowAction stop-1: ${"理由".repeat(512)}`;
+  world.run = { ...world.run, status: { ...world.run.status, phase: "Stopping", reason: "Stopped", message } };
+  world.pass();
+  for (const found of [...world.runs.values()]) {
+    if (found.kind !== "ours") continue;
+    const cancelled = { phase: "Cancelled", reason: "Cancelled", message: "cancelled" } as const;
+    world.change(found.object.metadata.name, (run) => ({ ...run, status: cancelled }));
+  }
+  world.pass();
+  expect(world.run.status).toMatchObject({ phase: "Failed", reason: "Stopped", message });
+  expect(world.run.status?.jobs?.j0?.message).toMatch(/^stopped by WorkflowAction stop-1: 理由.*…$/);
+  expect(world.run.status?.jobs?.j0?.steps?.[1]?.message).toMatch(/^stopped by WorkflowAction stop-1: 理由.*…$/);
+  expect(bytesOf(world.run.status)).toBeLessThan(650 * 1024);
+});
+
 /** Jobs of one small step, whose own outputs are as large as outputs can be. */
 const manifold = (more: Partial<JobSpec> = {}) => {
   const outputs = Object.fromEntries(Array.from({ length: 63 }, (_, n) => [`o${n}`, "${{ steps.s.outputs.k }}"]));

@@ -1,4 +1,5 @@
 import type { AppliedAction, JobStatus, StepStatus, WorkflowRunStatus } from "#api/kinds/workflow-run.ts";
+import { clip } from "#api/text.ts";
 import { finish, type Work } from "#api/work.ts";
 import { hasEnded } from "#api/workflow-phases.ts";
 import { cancelReasons } from "#machines/job-status.ts";
@@ -12,7 +13,7 @@ import {
 } from "#machines/workflow-run.ts";
 import { drain } from "./actions/drain.ts";
 import { advanceJobs, type EffectOfJob } from "./advance-jobs.ts";
-import { Budget } from "./budget.ts";
+import { Budget, shortMessage } from "./budget.ts";
 import type { Ending } from "./observe-needs.ts";
 import { observeRun } from "./observe-run.ts";
 import type { Seen } from "./seen.ts";
@@ -135,7 +136,8 @@ function endingOf({ phase, reason, message }: WorkflowRunStatus): Ending | undef
   if (phase !== "Stopping") return undefined;
   return {
     reason: cancelReasons.find((each) => each === reason) ?? "TimedOut",
-    message: message ?? "the run has to end",
+    // The whole text stands in the status of the run; each of its jobs repeats the beginning.
+    message: clip(message ?? "the run has to end", 2 * shortMessage),
     ...(reason === "Stopped" && { cleansUp: true }),
   };
 }

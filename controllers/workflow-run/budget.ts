@@ -8,6 +8,9 @@ export const maxStatusBytes = 768 * 1024;
 /** What a step comes to in the status once it has ended, without its outputs: name, Run, times, a short message. */
 export const stepBytes = 256;
 
+/** Characters of a message that have their place in that room. */
+export const shortMessage = 128;
+
 /** What a job, or an instance of a matrix, comes to besides its steps. */
 export const jobBytes = 256;
 
@@ -22,6 +25,9 @@ export function stepCount(job: JobPlan): number {
   return stepsOf(job).reduce((sum, { work }) => sum + 1 + (work.kind === "action" ? work.plan.steps.length : 0), 0);
 }
 
+/** What something comes to in a status, as the API server stores it: JSON in UTF-8. */
+export const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? "");
+
 /** How much the status of a WorkflowRun may still grow in a pass. Steps that are listed have their room from the beginning. */
 export class Budget {
   readonly #status: WorkflowRunStatus | undefined;
@@ -34,7 +40,7 @@ export class Budget {
 
   /** Takes so many bytes, if they are there. */
   take(bytes: number): boolean {
-    this.#left ??= maxStatusBytes - JSON.stringify(this.#status ?? {}).length - stepBytes * openSteps(this.#status);
+    this.#left ??= maxStatusBytes - bytesOf(this.#status ?? {}) - stepBytes * openSteps(this.#status);
     if (bytes > this.#left) return false;
     this.#left -= bytes;
     return true;
@@ -42,7 +48,7 @@ export class Budget {
 
   /** Takes the room of outputs, if it is there. */
   takeOutputs(outputs: Readonly<Record<string, string>> = {}): boolean {
-    return Object.keys(outputs).length === 0 || this.take(JSON.stringify(outputs).length);
+    return Object.keys(outputs).length === 0 || this.take(bytesOf(outputs));
   }
 }
 

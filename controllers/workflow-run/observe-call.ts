@@ -6,7 +6,7 @@ import type { JobWorkflowEvent } from "#machines/job-workflow.ts";
 import { firstLine } from "#machines/lib/text.ts";
 import { childWorkflowRun, childWorkflowRunNameOf } from "#workflows/child-workflow-run.ts";
 import { evaluateTemplate } from "#workflows/expressions/evaluate.ts";
-import { type Budget, jobBytes } from "./budget.ts";
+import { type Budget, bytesOf, jobBytes } from "./budget.ts";
 import { nextAttempt, passedOver } from "./failure.ts";
 import { headOf, type JobContext } from "./job-context.ts";
 import { isTime } from "./observe-job.ts";
@@ -129,7 +129,7 @@ function observeEnd(
   const { now } = context;
   const { phase, reason, message, outputs } = child.status ?? { phase: "Pending" };
   if (!hasEnded(phase)) return undefined;
-  const hasRoom = budget.take(jobBytes + JSON.stringify(outputs ?? {}).length);
+  const hasRoom = budget.take(jobBytes + bytesOf(outputs ?? {}));
   const left = hasRoom && outputs !== undefined ? { outputs } : {};
   if (job.phase === "Stopping") return { type: "CHILD_ENDED", ...left, now };
   const failed = (why: string): JobWorkflowEvent => {

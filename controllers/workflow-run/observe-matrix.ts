@@ -5,7 +5,7 @@ import { instanceFailedReasons, type JobMatrixEvent } from "#machines/job-matrix
 import { firstLine } from "#machines/lib/text.ts";
 import { instancesOf } from "#workflows/matrix.ts";
 import type { StrategyPlan } from "#workflows/plan.ts";
-import { type Budget, jobBytes, noRoom, stepBytes, stepCount } from "./budget.ts";
+import { type Budget, bytesOf, jobBytes, noRoom, stepBytes, stepCount } from "./budget.ts";
 import { passedOver } from "./failure.ts";
 import { stillFormer } from "./instances.ts";
 import { headOf, type JobContext } from "./job-context.ts";
@@ -53,7 +53,7 @@ function observeWaiting(
   }
   const { instances } = known;
   // Room for all of it at once: a matrix of which some instances cannot be listed is of no use.
-  const values = instances.reduce((sum, each) => sum + JSON.stringify(each.values).length, 0);
+  const values = instances.reduce((sum, each) => sum + bytesOf(each.values), 0);
   const size = values + instances.length * (jobBytes + stepBytes * stepCount(job));
   if (!budget.take(size)) {
     const message = `the status of the WorkflowRun has no room for ${instances.length} instances of ${stepCount(job)} steps`;

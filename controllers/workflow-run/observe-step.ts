@@ -7,7 +7,7 @@ import { noStepEnded } from "#machines/derive.ts";
 import type { StepEvent } from "#machines/step.ts";
 import { cannotStartReasons, hasNamesLeft, type RunEnd } from "#machines/step-status.ts";
 import type { StepPlan } from "#workflows/plan.ts";
-import type { Budget } from "./budget.ts";
+import { type Budget, bytesOf, shortMessage } from "./budget.ts";
 import { buildRun, runNameOf } from "./build-run.ts";
 import { holds } from "./conditions.ts";
 import { type JobContext, whyGone, workspaceOf } from "./job-context.ts";
@@ -113,7 +113,7 @@ function observeEnd(run: Run, input: StepContext): StepEvent | undefined {
   const { outputs } = status;
   switch (status.phase) {
     case "Succeeded": {
-      const size = JSON.stringify([status.outputs, status.artifactRefs]).length;
+      const size = bytesOf([status.outputs, status.artifactRefs]);
       if (!budget.take(size)) {
         const text = `the outputs and artifacts of Run ${run.metadata.name} do not fit into the status of the WorkflowRun`;
         return failed("OutputsTooLarge", { message: text });
@@ -140,14 +140,11 @@ interface Left {
   readonly message: string;
 }
 
-/** Characters of a message that have their place in the room that a step has from the beginning. */
-const shortMessage = 128;
-
 /** What a Run without success says and wrote. That outputs have no room is told, and is no reason of its own. */
 function leftBy(run: Run, budget: Budget): Left {
   const { metadata, status } = run;
   const whole = clip(messageOf(run) ?? `Run ${metadata.name} ended as ${status?.phase}`);
-  const more = JSON.stringify(whole).length - shortMessage;
+  const more = bytesOf(whole) - shortMessage;
   const message = more <= 0 || budget.take(more) ? whole : clip(whole, shortMessage);
   const { outputs } = status ?? {};
   if (outputs === undefined) return { message };

@@ -3,6 +3,7 @@ import { step } from "#machines/lib/settle.ts";
 import type { StepGateEvent } from "#machines/step-gate.ts";
 import { type WorkflowRunSnapshot, workflowRunMachine } from "#machines/workflow-run.ts";
 import { gateOutputs } from "#workflows/gate-outputs.ts";
+import { bytesOf } from "../budget.ts";
 import { type ActiveGate, activeGates, choose, sendToGates } from "./gates.ts";
 import { type ApplyContext, refuse, type Verdict } from "./verdict.ts";
 
@@ -63,7 +64,7 @@ function open(
   for (const gate of gates) {
     const result = gateOutputs(gate.node.name, gate.work.outputs, supplied);
     if (!result.ok) return refuse("InvalidOutputParameters", result.message);
-    if (!room(JSON.stringify(result.outputs).length)) {
+    if (!room(bytesOf(result.outputs))) {
       const message = `the outputs of gate ${gate.node.name} do not fit into the status of the WorkflowRun`;
       return refuse("InvalidOutputParameters", message);
     }

@@ -8,6 +8,7 @@ import { parseNodeFieldSelector } from "#workflows/node-field-selector.ts";
 import { instanceKeys, missingArtifact, type Rerun, retrySet } from "#workflows/retry-set.ts";
 import { type Override, overrideInputs } from "#workflows/run-inputs.ts";
 import { runValues } from "#workflows/values.ts";
+import { bytesOf } from "../budget.ts";
 import { ownerOf } from "../family.ts";
 import { reopenJobs } from "./reopen.ts";
 import { type ApplyContext, refuse, type Verdict } from "./verdict.ts";
@@ -54,7 +55,7 @@ export function retry(action: WorkflowAction, context: ApplyContext): Verdict {
   const runAttempt = (run.status?.attempt ?? 1) + 1;
   const next = reopenJobs(jobs, set, runAttempt);
   const given = isOther ? { inputs: { ...override.given } } : {};
-  const grows = JSON.stringify({ ...given, next }).length - JSON.stringify(jobs).length;
+  const grows = bytesOf({ ...given, next }) - bytesOf(jobs);
   if (isOther && grows > 0 && !context.room(grows)) {
     const message = `the status of WorkflowRun ${name} has no room for these inputs: give long texts as artifacts, or fewer instances`;
     return refuse("InvalidInputs", message);
