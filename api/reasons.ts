@@ -153,14 +153,20 @@ const workflow = {
 
 const action = {
   ActionApplied: ["The WorkflowRun is as it was asked for.", "Nothing."],
-  WorkflowCompleted: ["The run has ended already.", "Nothing can be changed; use Retry or start it again."],
-  WorkflowNotCompleted: ["The run has not ended.", "Wait for its end, or Stop it first."],
+  WorkflowCompleted: [
+    "The run has ended already.",
+    "Run again what failed with krt workflow retry NAME, or start another one with krt workflow run.",
+  ],
+  WorkflowNotCompleted: ["The run has not ended.", "Wait for its end, or stop it first with krt workflow stop NAME."],
   NothingToResume: [
     "Nothing is suspended and no gate is waiting.",
     "Name a gate that waits; one that does not wait yet can be answered when it does.",
   ],
   NothingToStop: ["No active gate matches the selector.", "Correct the selector or leave it out."],
-  NothingToRetry: ["No job would be repeated.", "Select jobs, or use restartSuccessful."],
+  NothingToRetry: [
+    "No job would be repeated.",
+    "Run jobs again that succeeded with krt workflow retry NAME --restart-successful --node-field-selector job=JOB.",
+  ],
   InvalidNodeFieldSelector: [
     "The selector cannot be read or names an unknown field.",
     "Use name, job, step, displayName, phase or type with = or !=.",

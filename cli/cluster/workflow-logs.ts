@@ -35,12 +35,14 @@ export async function showWorkflowLogs(
   session: Session,
 ): Promise<ExitCode> {
   const { client, namespace } = session;
-  const printer = new Printer(options, timestamps, session);
   const run = await client.of(workflowRuns).get({ name, namespace });
+  // What has ended is shown in order, like any other.
+  const follow = options.follow === true && !hasEnded(run.status?.phase);
+  const printer = new Printer({ ...options, follow }, timestamps, session);
   const begun = await readSteps(run, session);
   if (attempt === undefined) tellMissing(begun, session);
   const steps = ofAttempt(begun.steps, attempt);
-  if (options.follow) await followSteps(run, steps, attempt, printer, session);
+  if (follow) await followSteps(run, steps, attempt, printer, session);
   else for (const step of steps) await printer.show(step);
   printer.tellGone();
   return printer.code;

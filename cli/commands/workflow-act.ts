@@ -286,10 +286,9 @@ async function refusal(
 /** The advice as a line that can be pasted, as far as the refusal tells what belongs into it. */
 function filledIn(advice: string | undefined, run: string, message: string): string | undefined {
   const gate = /^gate ([^\s:]+)/.exec(message)?.[1];
-  if (gate === undefined) return advice;
   const output = /(?:needs|option of) the output "([^"]+)"/.exec(message)?.[1];
   return advice
     ?.replace("NAME", run)
-    .replace("JOB/STEP", gate)
+    .replace("JOB/STEP", gate ?? "JOB/STEP")
     .replace("OUTPUT", output ?? "OUTPUT");
 }

@@ -452,7 +452,10 @@ test("what happens in Workflows that jobs use, and in Actions, is followed, draw
   expect(shown).toEqual(tree);
   expect(names(followed.out).slice(-tree.length)).toEqual(tree);
   expect(lines((await krt("logs", "wfr/nested")).out)).toEqual(outputs);
-  expect(lines((await krt("logs", "-f", "wfr/nested")).out).sort()).toEqual([...outputs].sort());
+  expect(lines((await krt("logs", "-f", "wfr/nested")).out)).toEqual(outputs);
+  expect((await krt("workflow", "retry", "nested")).err).toMatch(
+    /\n {5}Run jobs again that succeeded with krt workflow retry nested --restart-successful --node-field-selector job=JOB\.\n$/,
+  );
 });
 
 test("workflow run refuses what would wait for a Runtime that is not there, with the jobs and the Runtimes that are", async () => {
