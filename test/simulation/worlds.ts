@@ -1,4 +1,4 @@
-/** Declares the tests of a range of seeds. Imported by tests only: the range is split, so that both cores have some. */
+/** Declares the tests of a range of seeds. Imported by tests only: `npm test` has time for some, `npm run test:local` for more. */
 import { expect, test } from "vitest";
 import { explainFailure } from "./failure.ts";
 import { faultKinds } from "./faults.ts";

@@ -1,3 +1,0 @@
-import { testWorlds } from "./worlds.ts";
-
-testWorlds(26, 25);
