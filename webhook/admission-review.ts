@@ -8,6 +8,10 @@ import { readRequester } from "./requester.ts";
 import { isOwnKind, type Review } from "./review.ts";
 import type { Verdict } from "./verdict.ts";
 
+/** An API server passes on so many characters of one warning, and of all. */
+const longestWarning = 256;
+const longestWarnings = 4096;
+
 /** The version of the contract between API server and webhook that is spoken here. */
 const apiVersion = "admission.k8s.io/v1";
 
@@ -72,15 +76,24 @@ function requestIn(body: string): AdmissionRequest {
   }
   const { apiVersion: version, kind, request } = Object(review) as { [field: string]: unknown };
   if (kind !== "AdmissionReview" || version !== apiVersion) {
-    throw new MalformedReviewError(`${version} ${kind} is not understood here; ${apiVersion} AdmissionReview is`);
+    throw new MalformedReviewError(
+      `${shown(version)} ${shown(kind)} is not understood here; ${apiVersion} AdmissionReview is`,
+    );
   }
   if (typeof request !== "object" || request === null || typeof Reflect.get(request, "uid") !== "string") {
     throw new MalformedReviewError("the AdmissionReview has no request with a uid");
   }
-  const named: unknown = Reflect.get(request, "namespace") ?? "";
-  if (typeof named !== "string") throw new MalformedReviewError("the namespace of the AdmissionReview is no text");
+  const { operation, subResource, namespace, kind: asked } = request as { [field: string]: unknown };
+  const { group: ofGroup, kind: ofKind } = Object(asked) as { [field: string]: unknown };
+  for (const [name, value] of Object.entries({ operation, subResource, namespace, group: ofGroup, kind: ofKind })) {
+    if (typeof (value ?? "") !== "string") throw new MalformedReviewError(`the ${name} of the request is no text`);
+  }
   return request as AdmissionRequest;
 }
+
+/** A foreign value for people. */
+const shown = (value: unknown): string =>
+  typeof value === "string" ? clip(value, longestWarning) : Array.isArray(value) ? "list" : typeof value;
 
 /** The answer to a question: admitted, perhaps with warnings, or refused and why. */
 export function answerTo({ uid, review }: Question, verdict: Verdict): string {
@@ -90,10 +103,6 @@ export function answerTo({ uid, review }: Question, verdict: Verdict): string {
       : { uid, allowed: false, status: refusal(review, verdict) };
   return JSON.stringify({ apiVersion, kind: "AdmissionReview", response });
 }
-
-/** An API server passes on so many characters of one warning, and of all. */
-const longestWarning = 256;
-const longestWarnings = 4096;
 
 function warningsOf(verdict: Verdict): { warnings?: readonly string[] } {
   if (verdict.kind !== "admitted" || verdict.warnings.length === 0) return {};

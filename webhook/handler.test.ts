@@ -42,13 +42,13 @@ function arrange() {
 
 interface Given {
   readonly userInfo?: object;
-  readonly kind?: string;
-  readonly operation?: string;
+  readonly kind?: unknown;
+  readonly operation?: unknown;
   readonly object?: object | null;
   readonly oldObject?: object;
   readonly subResource?: string;
   readonly namespace?: unknown;
-  readonly group?: string;
+  readonly group?: unknown;
 }
 
 const question = ({ kind = "Run", group = "kruntimes.io", ...rest }: Given) => ({
@@ -129,7 +129,10 @@ const formless: Record<string, { given: Given; says: RegExp }> = {
     },
     says: /^oldObject\.spec/,
   },
-  "a name that is none": { given: { namespace: {} }, says: /namespace/ },
+  "a namespace that is none": { given: { namespace: deep }, says: /^the namespace of the request is no text/ },
+  "an operation that is none": { given: { operation: deep }, says: /^the operation of the request is no text/ },
+  "a kind that is none": { given: { kind: ["Run"] }, says: /^the kind of the request is no text/ },
+  "a kind in no group": { given: { group: deep }, says: /^the group of the request is no text/ },
 };
 
 test.each(Object.entries(formless))(
@@ -140,6 +143,12 @@ test.each(Object.entries(formless))(
     expect([status, answer]).toEqual([400, expect.stringMatching(says)]);
   },
 );
+
+test("a body of another kind is told what is understood, whatever it is", async () => {
+  const { ask } = arrange();
+  const says = "object list is not understood here; admission.k8s.io/v1 AdmissionReview is\n";
+  expect(await ask({ apiVersion: deep, kind: [] })).toEqual({ status: 400, answer: says });
+});
 
 test("a spec nested without end is refused like any other fault, whether it is new or changed", async () => {
   const { ask } = arrange();

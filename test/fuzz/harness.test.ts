@@ -45,7 +45,7 @@ test.each([
   expect(Number(failure?.input)).toBeGreaterThan(500);
   expect(failure?.error).toMatch(says);
   const again = await fuzz(name, { seed: failure?.seed ?? 0, path: failure?.path ?? "" }, hangMs);
-  expect(again.failure?.error).toMatch(says);
+  expect(again.failure).toMatchObject({ input: failure?.input, error: expect.stringMatching(says) });
 });
 
 test("an input that takes too long is a failure, however it ends", async () => {

@@ -53,7 +53,10 @@ export async function supervise(
     if (typeof report !== "string") return report;
     const [executions = 0, seed = 0, run = 0] = readBeat(task.beat);
     if (executions === 0) throw new Error(`target ${target.name}: ${report}`);
-    const failure = { seed, path: String(run), input: await target.inputAt(seed, run), error: report, shrinks: 0 };
+    // What is tried again is the only one of its batch.
+    const path = rest.path ?? String(run);
+    const input = await target.inputAt(seed, Number.parseInt(path, 10));
+    const failure = { seed, path, input, error: report, shrinks: 0 };
     return { executions, outcomes: {}, seconds: (performance.now() - begun) / 1000, failure };
   } finally {
     clearInterval(watch);
