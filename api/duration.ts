@@ -2,7 +2,10 @@
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
 const whole = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/;
-const part = /(\d+(?:\.\d+)?)(ms|s|m|h)/g;
+const part = /(\d+)(?:\.(\d+))?(ms|s|m|h)/g;
+
+/** Digits behind the point that are looked at: as many as a double holds. */
+const exactDigits = 15;
 
 /** Longest duration that admission accepts: one year. Deadlines stay far below the limits of dates and timers. */
 export const maxDurationMs = 8760 * 3_600_000;
@@ -14,7 +17,12 @@ export const maxDurationMs = 8760 * 3_600_000;
 export function parseDuration(text: string | undefined): number | undefined {
   if (text === undefined || !whole.test(text)) return undefined;
   let ms = 0;
-  for (const [, amount, unit] of text.matchAll(part)) ms += Number(amount) * (unitMs[unit ?? ""] ?? Number.NaN);
+  for (const [, amount, fraction = "", unit = ""] of text.matchAll(part)) {
+    const size = unitMs[unit] ?? Number.NaN;
+    // As whole numbers: 8.05 times 1000 is a little more than 8050.
+    const digits = fraction.slice(0, exactDigits);
+    ms += Number(amount) * size + (Number(digits) * size) / 10 ** digits.length;
+  }
   return Number.isFinite(ms) ? ms : undefined;
 }
 

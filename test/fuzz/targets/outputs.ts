@@ -68,8 +68,9 @@ export const outputs = (parse: typeof parseOutputs = parseOutputs) =>
         assert(file.includes(value), "a value stands in the file as it is");
       }
       const text = printed(parsed.outputs);
-      // Keys with `<<` in them can only be written before a `=`, and delimiters take room.
-      if (Buffer.byteLength(text) > outputLimits.totalBytes || found.some(([key]) => key.includes("<<"))) return "read";
+      // Keys with `<<` in them, or with what would become one, can only be written before a `=`; and delimiters take room.
+      if (Buffer.byteLength(text) > outputLimits.totalBytes || found.some(([key]) => `${key}<`.includes("<<")))
+        return "read";
       assert.deepEqual(parse(Buffer.from(text)), parsed);
       return "read";
     },
