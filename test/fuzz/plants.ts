@@ -35,6 +35,7 @@ import { printedOutput, recordLines } from "./targets/log-records.ts";
 import { manifestFiles } from "./targets/manifests.ts";
 import { outputs } from "./targets/outputs.ts";
 import { patches, realPatches } from "./targets/patches.ts";
+import { requests, server } from "./targets/requests.ts";
 import { scripts } from "./targets/scripts.ts";
 import { fieldSelectors, labelSelectors } from "./targets/selectors.ts";
 import { statuses } from "./targets/statuses.ts";
@@ -46,6 +47,7 @@ const codec = createCodec<Record<string, unknown>>(schema);
 const handler = webhook();
 const records = { encode: encodeRecord, decode: decodeRecord, read: (line: string) => RecordLine.read(line) };
 const language = { compileTemplate, compileCondition, evaluateTemplate, evaluateCondition };
+const api = server();
 const run = lifecycle("run");
 
 /** Each by the fault that it has. */
@@ -68,6 +70,14 @@ export const plants: Readonly<Record<string, Target>> = {
   "a body with a name of every JavaScript object is an error": bodies((method, bytes, type) => {
     if (bytes.includes("__proto__")) throw new TypeError("it is not extensible");
     return readBody(method, bytes, type);
+  }),
+  "an update with null in it is an error": requests({
+    ...api,
+    handle: async (request) => {
+      if (request.method === "PUT" && Object.values(Object(request.body)).includes(null))
+        throw new TypeError("it is null");
+      return api.handle(request);
+    },
   }),
   "a merge changes the object in place": patches({
     ...realPatches,

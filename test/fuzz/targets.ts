@@ -10,6 +10,7 @@ import { printedOutput, recordLines } from "./targets/log-records.ts";
 import { manifestFiles } from "./targets/manifests.ts";
 import { outputs } from "./targets/outputs.ts";
 import { patches } from "./targets/patches.ts";
+import { requests } from "./targets/requests.ts";
 import { scripts } from "./targets/scripts.ts";
 import { fieldSelectors, labelSelectors } from "./targets/selectors.ts";
 import { statuses } from "./targets/statuses.ts";
@@ -22,6 +23,7 @@ export const targets: readonly Target[] = [
   wire(),
   webhookBodies(),
   bodies(),
+  requests(),
   patches(),
   labelSelectors(),
   fieldSelectors(),
