@@ -46,6 +46,7 @@ export class GrpcExecutorClient implements ExecutorClient {
       "grpc.min_reconnect_backoff_ms": 50,
       "grpc.max_reconnect_backoff_ms": 500,
       "grpc.enable_channelz": 0,
+      "grpc-node.flow_control_window": 512 * 1024,
       "grpc.enable_retries": 0, // what to repeat is the agent's decision
       "grpc.use_local_subchannel_pool": 1, // close() then really ends this client's connection
     });

@@ -1,6 +1,9 @@
 /** What happened in one execution, kept until the reader has taken it. Pure; used by the executor and its simulated double. */
 import type { ExecutionEvent, ExecutionExit, OutputStream } from "#runtime/executor-client.ts";
-import { eventCost } from "#runtime/proto/limits.ts";
+import { eventCost, outputChunkBytes } from "#runtime/proto/limits.ts";
+
+/** Output that comes within so many milliseconds may become one event: nobody has to know more exactly when it was written. */
+const togetherMs = 5;
 
 /**
  * Events in order of arrival, numbered from 1. Nothing is dropped before it is acknowledged; instead the log says when it
@@ -12,6 +15,10 @@ export class EventLog {
   #retained = 0;
   #total = 0;
   #ended = false;
+  /** The latest event that a reader got; it changes no more. */
+  #read = 0;
+  /** Where the bytes of the last event are, if they were several pieces. */
+  #joint: Buffer | undefined;
   readonly #written: Record<OutputStream, number> = { stdout: 0, stderr: 0 };
   #changed: PromiseWithResolvers<void> | undefined;
   readonly #limitBytes: number;
@@ -54,9 +61,19 @@ export class EventLog {
     this.#append({ kind: "started", seq: this.lastSeq + 1, time });
   }
 
+  /**
+   * Takes a piece of output. One that follows another closely is joined to its event while nobody has read that: a program that
+   * prints a lot in small pieces would otherwise cost both sides a multiple.
+   */
   output(time: number, stream: OutputStream, bytes: Uint8Array): void {
     const offset = this.#written[stream];
     this.#written[stream] += bytes.byteLength;
+    const last = this.#events.at(-1);
+    if (last?.kind === "output" && last.stream === stream && this.#isOpen(last, time, bytes.byteLength)) {
+      this.#events[this.#events.length - 1] = { ...last, bytes: this.#joined(last.bytes, bytes) };
+      this.#count(bytes.byteLength);
+      return;
+    }
     this.#append({ kind: "output", seq: this.lastSeq + 1, time, stream, offset, bytes });
   }
 
@@ -83,6 +100,7 @@ export class EventLog {
       const event = this.#events[end];
       if (event !== undefined) cost += eventCost(event);
     }
+    this.#read = Math.max(this.#read, this.#firstSeq + end - 1);
     return this.#events.slice(start, end);
   }
 
@@ -101,9 +119,29 @@ export class EventLog {
   #append(event: ExecutionEvent): void {
     if (this.#ended) throw new Error(`event ${event.kind} after the end of an execution`);
     this.#events.push(event);
-    const cost = eventCost(event);
+    this.#joint = undefined;
+    this.#count(eventCost(event));
+  }
+
+  #count(cost: number): void {
     this.#retained += cost;
     this.#total += cost;
     this.wake();
+  }
+
+  #isOpen(event: ExecutionEvent & { readonly kind: "output" }, time: number, more: number): boolean {
+    const isUnread = event.seq > this.#read;
+    return isUnread && time - event.time <= togetherMs && event.bytes.byteLength + more <= outputChunkBytes;
+  }
+
+  /** Both in one buffer, which has room for more of the same. */
+  #joined(first: Uint8Array, second: Uint8Array): Uint8Array {
+    const size = first.byteLength + second.byteLength;
+    if (this.#joint === undefined || this.#joint.length < size) {
+      this.#joint = Buffer.allocUnsafe(Math.min(2 * size, outputChunkBytes));
+      this.#joint.set(first);
+    }
+    this.#joint.set(second, first.byteLength);
+    return this.#joint.subarray(0, size);
   }
 }

@@ -108,8 +108,9 @@ test("small pieces that follow each other closely travel together, after a short
   const { port, seen, messages } = reader();
   log.started(1);
   const end = deliver(log, 0, port, () => true, time);
+  let written = 0;
   const write = async (size: number) => {
-    log.output(1, "stdout", new Uint8Array(size));
+    log.output(1, written++ % 2 === 0 ? "stdout" : "stderr", new Uint8Array(size)); // each an event
     await time.settle();
   };
   for (let piece = 0; piece < 3; piece++) await write(10);
@@ -117,7 +118,7 @@ test("small pieces that follow each other closely travel together, after a short
   await time.elapse(5);
   expect(messages).toEqual([1, 3]);
   await write(10);
-  await write(40_000);
+  await write(70_000);
   expect(messages).toEqual([1, 3, 2]);
   await time.elapse(1000);
   await write(10); // long after the last message nothing is held back

@@ -25,7 +25,7 @@ const messageBytes = 64 * 1024;
  * there is plenty, or the end. The delay is far below what anybody who follows a log would see.
  */
 const gatherMs = 5;
-const plentyBytes = 32 * 1024;
+const plentyBytes = 64 * 1024;
 
 /** @param known whether the execution is still in the table; asked again after each wait. */
 export async function deliver(

@@ -25,36 +25,40 @@ export function createCodec<Messages>(schema: Schema): Codec<Messages> {
   const shapes = new Map(Object.entries(schema.messages).map(([name, fields]) => [name, shapeOf(fields)]));
   const enums = new Map(Object.entries(schema.enums).map(([name, values]) => [name, enumOf(values)]));
 
-  function write(name: string, values: Values): Buffer {
-    const writer = new WireWriter();
-    for (const field of known(shapes, name).fields) {
+  /** The writer goes backwards, and so do fields and items, to come out in order. */
+  function write(name: string, values: Values, writer: WireWriter): void {
+    for (const field of known(shapes, name).backwards) {
       const value = values[field.name];
       if (value === undefined) continue;
       if (field.type === "map") writeMap(writer, field, value as Record<string, string>);
-      else if (field.repeated) for (const item of value as readonly unknown[]) writeValue(writer, field, item);
-      else if (field.oneof !== undefined || !isZero(field, value)) writeValue(writer, field, value);
+      else if (field.repeated) {
+        const items = value as readonly unknown[];
+        for (let at = items.length - 1; at >= 0; at--) writeValue(writer, field, items[at]);
+      } else if (field.oneof !== undefined || !isZero(field, value)) writeValue(writer, field, value);
     }
-    return writer.finish();
   }
 
   function writeValue(writer: WireWriter, field: Field, value: unknown): void {
-    writer.tag(field.number, wireTypeOf(field));
     switch (field.type) {
-      case "message":
-        writer.bytes(write(field.of ?? "", value as Values));
-        return;
+      case "message": {
+        const before = writer.length;
+        write(field.of ?? "", value as Values, writer);
+        writer.varint(writer.length - before);
+        break;
+      }
       case "bytes":
         writer.bytes(value as Uint8Array);
-        return;
+        break;
       case "string":
         writer.string(value as string);
-        return;
+        break;
       case "enum":
         writer.varint(known(known(enums, field.of ?? "").numbers, value as string));
-        return;
+        break;
       default:
         writer.varint(Number(value));
     }
+    writer.tag(field.number, wireTypeOf(field));
   }
 
   function read(name: string, bytes: Buffer): Values {
@@ -84,18 +88,24 @@ export function createCodec<Messages>(schema: Schema): Codec<Messages> {
   }
 
   return {
-    encode: (name, message) => write(name, message as Values),
+    encode(name, message) {
+      const writer = new WireWriter();
+      write(name, message as Values, writer);
+      return writer.finish();
+    },
     decode: <Name extends keyof Messages & string>(name: Name, bytes: Buffer) => read(name, bytes) as Messages[Name],
   };
 }
 
 interface Shape {
   readonly fields: readonly Field[];
+  /** The same from the last to the first. */
+  readonly backwards: readonly Field[];
   readonly byNumber: ReadonlyMap<number, Field>;
 }
 
 function shapeOf(fields: readonly Field[]): Shape {
-  return { fields, byNumber: new Map(fields.map((field) => [field.number, field])) };
+  return { fields, backwards: fields.toReversed(), byNumber: new Map(fields.map((field) => [field.number, field])) };
 }
 
 function enumOf(values: Readonly<Record<string, number>>) {
@@ -120,9 +130,11 @@ function zeros(shape: Shape): Values {
   return values;
 }
 
+const noBytes = Buffer.alloc(0);
+
 function zeroOf(field: Field): unknown {
   if (field.type === "string") return "";
-  if (field.type === "bytes") return Buffer.alloc(0);
+  if (field.type === "bytes") return noBytes;
   if (field.type === "bool") return false;
   if (field.type === "enum") return field.zero;
   return 0;
@@ -160,14 +172,14 @@ function wireTypeOf(field: Field): number {
 
 /** A map is a repeated message of key (1) and value (2). */
 function writeMap(writer: WireWriter, field: Field, entries: Readonly<Record<string, string>>): void {
-  for (const [key, value] of Object.entries(entries)) {
-    const entry = new WireWriter();
-    entry.tag(1, 2);
-    entry.string(key);
-    entry.tag(2, 2);
-    entry.string(value);
+  for (const [key, value] of Object.entries(entries).reverse()) {
+    const before = writer.length;
+    writer.string(value);
+    writer.tag(2, 2);
+    writer.string(key);
+    writer.tag(1, 2);
+    writer.varint(writer.length - before);
     writer.tag(field.number, 2);
-    writer.bytes(entry.finish());
   }
 }
 

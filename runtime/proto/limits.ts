@@ -13,7 +13,7 @@ export function eventCost(event: ExecutionEvent): number {
 export const retainedBytes = 256 * 1024;
 
 /** A reader acknowledges at the latest when it has taken this much since its last acknowledgement. */
-export const acknowledgeEveryBytes = 64 * 1024;
+export const acknowledgeEveryBytes = 128 * 1024;
 
 /** Largest chunk of output in one event. */
 export const outputChunkBytes = 64 * 1024;

@@ -1,16 +1,27 @@
-/** Protobuf's wire format, writing side: numbers, lengths and bytes into one growing buffer. */
+/**
+ * Protobuf's wire format, writing side, from the end to the beginning: what a message needs before its content is the length of
+ * that, which is known by then. So nested messages need no buffers of their own, and output is copied once.
+ */
 
 const two32 = 2 ** 32;
+const firstBytes = 256;
 
 export class WireWriter {
-  #buffer = Buffer.allocUnsafe(256);
-  #length = 0;
+  #buffer = Buffer.allocUnsafe(firstBytes);
+  /** Where the bytes that are written begin. */
+  #start = firstBytes;
+
+  /** Bytes written so far. */
+  get length(): number {
+    return this.#buffer.length - this.#start;
+  }
 
   /** The bytes written so far; the writer must not be used afterwards. */
   finish(): Buffer {
-    return this.#buffer.subarray(0, this.#length);
+    return this.#buffer.subarray(this.#start);
   }
 
+  /** Comes after (so: before) the value of the field. */
   tag(field: number, wireType: number): void {
     this.varint(field * 8 + wireType);
   }
@@ -22,44 +33,52 @@ export class WireWriter {
    */
   varint(value: number): void {
     if (!Number.isSafeInteger(value)) throw new RangeError(`${value} is not a whole number that can be sent`);
-    this.#reserve(10);
+    const size = varintSize(value);
+    this.#reserve(size);
+    let at = this.#start;
     if (value < 0) {
       let rest = BigInt.asUintN(64, BigInt(value));
-      for (; rest > 0x7fn; rest >>= 7n) this.#byte(Number(rest & 0x7fn) | 0x80);
-      this.#byte(Number(rest));
+      for (; rest > 0x7fn; rest >>= 7n) this.#buffer[at++] = Number(rest & 0x7fn) | 0x80;
+      this.#buffer[at] = Number(rest);
       return;
     }
     let rest = value;
     // Bit operators work on 32 bits only, so the part above is divided.
-    for (; rest >= two32; rest = Math.floor(rest / 128)) this.#byte((rest % 128) | 0x80);
-    for (; rest > 0x7f; rest = rest >>> 7) this.#byte((rest & 0x7f) | 0x80);
-    this.#byte(rest);
+    for (; rest >= two32; rest = Math.floor(rest / 128)) this.#buffer[at++] = (rest % 128) | 0x80;
+    for (; rest > 0x7f; rest = rest >>> 7) this.#buffer[at++] = (rest & 0x7f) | 0x80;
+    this.#buffer[at] = rest;
   }
 
   bytes(value: Uint8Array): void {
-    this.varint(value.byteLength);
     this.#reserve(value.byteLength);
-    this.#buffer.set(value, this.#length);
-    this.#length += value.byteLength;
+    this.#buffer.set(value, this.#start);
+    this.varint(value.byteLength);
   }
 
   string(value: string): void {
     const size = Buffer.byteLength(value);
-    this.varint(size);
     this.#reserve(size);
-    this.#buffer.write(value, this.#length);
-    this.#length += size;
+    this.#buffer.write(value, this.#start);
+    this.varint(size);
   }
 
-  #byte(value: number): void {
-    this.#buffer[this.#length++] = value;
-  }
-
+  /** Makes room before what is written. */
   #reserve(size: number): void {
-    const needed = this.#length + size;
-    if (needed <= this.#buffer.length) return;
-    const grown = Buffer.allocUnsafe(Math.max(needed, this.#buffer.length * 2));
-    this.#buffer.copy(grown, 0, 0, this.#length);
-    this.#buffer = grown;
+    if (size > this.#start) {
+      const { length } = this;
+      // Some room for what comes before output, so that a message of one event is not copied again for its last bytes.
+      const grown = Buffer.allocUnsafe(Math.max(length + size + firstBytes, this.#buffer.length * 2));
+      this.#buffer.copy(grown, grown.length - length, this.#start);
+      this.#buffer = grown;
+      this.#start = grown.length - length;
+    }
+    this.#start -= size;
   }
+}
+
+function varintSize(value: number): number {
+  if (value < 0) return 10;
+  let size = 1;
+  for (let rest = value; rest > 0x7f; rest = Math.floor(rest / 128)) size++;
+  return size;
 }
