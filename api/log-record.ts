@@ -1,6 +1,6 @@
 /**
- * One record of a Run's log. The agent prints one record a line on its stdout; the kubelet stores the lines, the log API
- * and `krt` read them back. Nothing here does input or output.
+ * One record of a Run's log. The agent prints records on its stdout, one or several a line (`log-lines.ts`); the kubelet stores the
+ * lines, the log API reads them back (`record-line.ts`). Nothing here does input or output.
  */
 
 export type LogStream = "stdout" | "stderr" | "system";
@@ -45,9 +45,8 @@ export const maxMessageBytes = maxLineBytes - 512;
 
 /** What every record's line starts with. */
 export const recordOpening = '{"run":"';
-const uidPattern = /^[A-Za-z0-9._-]{1,63}$/;
-const streams: ReadonlySet<unknown> = new Set<LogStream>(["stdout", "stderr", "system"]);
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const uidPattern = /^[A-Za-z0-9._-]{1,63}$/;
 
 /** What every line of that Run's records starts with, and no other line does. */
 export function linePrefix(runUid: string): string {
@@ -60,27 +59,18 @@ export function linePrefix(runUid: string): string {
  * @throws RangeError when the record would not fit into {@link maxLineBytes}: the splitter cuts messages before.
  */
 export function encodeRecord(record: LogRecord): string {
-  if (!uidPattern.test(record.run)) throw new RangeError(`"${record.run}" is not the UID of a Run`);
   const tail = `${record.partial ? ',"partial":true' : ""}${record.encoding ? `,"encoding":"${record.encoding}"` : ""}${record.end === undefined ? "" : `,"end":${record.end}`}${record.last ? ',"last":true' : ""}}\n`;
-  const line =
-    `${linePrefix(record.run)}"attempt":${record.attempt},"seq":${record.seq},"time":"${record.time}",` +
-    `"stream":"${record.stream}","message":${JSON.stringify(record.message)}${tail}`;
+  const line = `${recordHead(record)}"message":${JSON.stringify(record.message)}${tail}`;
   if (Buffer.byteLength(line) > maxLineBytes) {
     throw new RangeError(`a log record of ${Buffer.byteLength(line)} bytes is over ${maxLineBytes}; cut its message`);
   }
   return line;
 }
 
-/** The record of a line (with or without its newline), or `undefined` when the line is something else. */
-export function decodeRecord(line: string): LogRecord | undefined {
-  if (!line.startsWith(recordOpening)) return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch {
-    return undefined; // half a line: the process was killed while it wrote
-  }
-  return isRecord(value) ? value : undefined;
+/** What comes before the message. */
+export function recordHead({ run, attempt, seq, time, stream }: Omit<LogRecord, "message">): string {
+  if (!uidPattern.test(run)) throw new RangeError(`"${run}" is not the UID of a Run`);
+  return `${linePrefix(run)}"attempt":${attempt},"seq":${seq},"time":"${time}","stream":"${stream}",`;
 }
 
 /** The bytes that the Run wrote: the message, and the newline unless the record is partial. */
@@ -97,25 +87,4 @@ export function encodeMessage(bytes: Uint8Array): { readonly message: string; re
   } catch {
     return { message: Buffer.from(bytes).toString("base64"), encoding: "base64" };
   }
-}
-
-function isRecord(value: unknown): value is LogRecord {
-  if (typeof value !== "object" || value === null) return false;
-  const r = value as Partial<Record<keyof LogRecord, unknown>>;
-  return (
-    typeof r.run === "string" &&
-    isCount(r.attempt) &&
-    isCount(r.seq) &&
-    typeof r.time === "string" &&
-    streams.has(r.stream) &&
-    typeof r.message === "string" &&
-    (r.partial === undefined || r.partial === true) &&
-    (r.encoding === undefined || r.encoding === "base64") &&
-    (r.end === undefined || isCount(r.end)) &&
-    (r.last === undefined || r.last === true)
-  );
-}
-
-function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && Number(value) >= 1;
 }

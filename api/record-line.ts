@@ -1,4 +1,4 @@
-import { decodeRecord, encodeRecord, type LogRecord, type LogStream, recordOpening } from "./log-record.ts";
+import { encodeRecord, type LogRecord, type LogStream, recordOpening } from "./log-record.ts";
 
 const backslash = 0x5c;
 
@@ -7,69 +7,115 @@ const backslash = 0x5c;
  * handed on in the form that it has, which is JSON already.
  */
 export class RecordLine {
-  attempt = 0;
-  seq = 0;
-  time = "";
-  stream: LogStream = "system";
-  end: number | undefined;
-  last = false;
+  readonly run: string;
+  readonly attempt: number;
+  readonly seq: number;
+  readonly time: string;
+  readonly stream: LogStream;
+  readonly end: number | undefined;
+  readonly last: boolean;
   /** JSON of what the record shows, without the braces: all but the Run's UID, `end` and `last`. */
-  members = "";
-  #line = "";
-  #messageStart = 0;
-  #messageEnd = 0;
-  #partial = false;
-  #base64 = false;
+  readonly members: string;
+  /** Bytes that the Run wrote: the message and, unless the line goes on, its newline. */
+  readonly bytes: number;
 
-  private constructor() {}
+  private constructor(head: Head, seq: number, members: string, bytes: number, end: number | undefined, last: boolean) {
+    this.run = head.run;
+    this.attempt = head.attempt;
+    this.seq = seq;
+    this.time = head.time;
+    this.stream = head.stream;
+    this.members = members;
+    this.bytes = bytes;
+    this.end = end;
+    this.last = last;
+  }
 
   /**
-   * Reads the line of a record, with or without its newline; undefined for anything else. The members have to be in the order in
-   * which {@link encodeRecord} writes them, since nobody else does.
+   * Reads the records of a line, with or without its newline; none of anything else. The members have to be in the order in which
+   * they are written by `encodeRecords`, since nobody else does.
    */
-  static read(line: string): RecordLine | undefined {
-    const record = new RecordLine();
-    return record.#read(line) ? record : undefined;
+  static read(line: string): readonly RecordLine[] {
+    const scan = new Scan(line);
+    const head = headOf(scan);
+    if (head === undefined) return [];
+    if (scan.pass(',"messages":[')) return RecordLine.#readShared(scan, head);
+    const record = RecordLine.#readAlone(scan, head);
+    return record === undefined ? [] : [record];
+  }
+
+  static #readAlone(scan: Scan, head: Head): RecordLine | undefined {
+    if (!scan.pass(',"message":')) return undefined;
+    const message = scan.string();
+    if (message === undefined) return undefined;
+    const partial = scan.pass(',"partial":true');
+    const base64 = scan.pass(',"encoding":"base64"');
+    const members = scan.from(head.membersAt);
+    const end = scan.number(',"end":') || undefined;
+    const last = scan.pass(',"last":true');
+    if (!scan.pass("}") || !scan.isAtLineEnd) return undefined;
+    const bytes = (base64 ? Buffer.byteLength(message, "base64") : textBytes(message)) + (partial ? 0 : 1);
+    return new RecordLine(head, head.seq, members, bytes, end, last);
+  }
+
+  /** Several records that have all but `seq`, message and `end` in common, and follow each other in their stream. */
+  static #readShared(scan: Scan, head: Head): RecordLine[] {
+    const messages: string[] = [];
+    do {
+      const message = scan.string();
+      if (message === undefined) return [];
+      messages.push(message);
+    } while (scan.pass(","));
+    const lastEnd = scan.pass("]") ? scan.number(',"end":') : 0;
+    if (lastEnd === 0 || !scan.pass("}") || !scan.isAtLineEnd) return [];
+    const sizes = messages.map((message) => textBytes(message) + 1);
+    let end = lastEnd - sizes.reduce((sum, size) => sum + size, 0);
+    if (end < 0) return [];
+    const before = `"attempt":${head.attempt},"seq":`;
+    const after = `,"time":"${head.time}","stream":"${head.stream}","message":"`;
+    return messages.map((message, index) => {
+      const seq = head.seq + index;
+      const bytes = sizes[index] ?? 0;
+      end += bytes;
+      return new RecordLine(head, seq, `${before}${seq}${after}${message}"`, bytes, end, false);
+    });
   }
 
   /** The same of a record that has no line yet. */
   static of(record: LogRecord): RecordLine {
-    return RecordLine.read(encodeRecord(record)) as RecordLine;
-  }
-
-  /** Bytes that the Run wrote: the message and, unless the line goes on, its newline. */
-  bytes(): number {
-    const text = this.#line.slice(this.#messageStart, this.#messageEnd);
-    return (this.#base64 ? Buffer.byteLength(text, "base64") : textBytes(text)) + (this.#partial ? 0 : 1);
+    return RecordLine.read(encodeRecord(record))[0] as RecordLine;
   }
 
   record(): LogRecord {
-    return decodeRecord(this.#line) as LogRecord;
+    const record = JSON.parse(`{${this.members}}`) as Omit<LogRecord, "run">;
+    const { run, end, last } = this;
+    return { run, ...record, ...(end !== undefined && { end }), ...(last && { last }) };
   }
+}
 
-  #read(line: string): boolean {
-    const runEnd = line.startsWith(recordOpening) ? line.indexOf('"', recordOpening.length) : -1;
-    if (runEnd < 0) return false;
-    const membersStart = runEnd + 2;
-    const scan = new Scan(line, membersStart);
-    this.#line = line;
-    this.attempt = scan.number('"attempt":');
-    this.seq = scan.number(',"seq":');
-    this.time = scan.text(',"time":"');
-    const stream = streamOf(scan);
-    if (this.attempt === 0 || this.seq === 0 || this.time === "" || stream === undefined) return false;
-    this.stream = stream;
-    if (!scan.pass(',"message":"')) return false;
-    this.#messageStart = scan.at;
-    if (!scan.endOfString()) return false;
-    this.#messageEnd = scan.at - 1;
-    this.#partial = scan.pass(',"partial":true');
-    this.#base64 = scan.pass(',"encoding":"base64"');
-    this.members = line.slice(membersStart, scan.at);
-    this.end = scan.number(',"end":') || undefined;
-    this.last = scan.pass(',"last":true');
-    return scan.pass("}") && scan.isAtLineEnd;
-  }
+/** The records of a line, with or without its newline; none of anything else. */
+export const recordsOf = (line: string): readonly LogRecord[] => RecordLine.read(line).map((record) => record.record());
+
+/** What comes before the message, or the messages. */
+interface Head {
+  readonly run: string;
+  readonly attempt: number;
+  readonly seq: number;
+  readonly time: string;
+  readonly stream: LogStream;
+  readonly membersAt: number;
+}
+
+function headOf(scan: Scan): Head | undefined {
+  const run = scan.text(recordOpening);
+  if (run === "" || !scan.pass(",")) return undefined;
+  const membersAt = scan.at;
+  const attempt = scan.number('"attempt":');
+  const seq = scan.number(',"seq":');
+  const time = scan.text(',"time":"');
+  const stream = streamOf(scan);
+  if (attempt === 0 || seq === 0 || time === "" || stream === undefined) return undefined;
+  return { run, attempt, seq, time, stream, membersAt };
 }
 
 function streamOf(scan: Scan): LogStream | undefined {
@@ -92,12 +138,16 @@ function textBytes(json: string): number {
 
 /** Goes through a line; what does not fit is not passed. */
 class Scan {
-  at: number;
+  at = 0;
   readonly #line: string;
 
-  constructor(line: string, at: number) {
+  constructor(line: string) {
     this.#line = line;
-    this.at = at;
+  }
+
+  /** What was passed since a place. */
+  from(start: number): string {
+    return this.#line.slice(start, this.at);
   }
 
   pass(text: string): boolean {
@@ -128,16 +178,18 @@ class Scan {
     return this.#line.slice(start, end);
   }
 
-  /** Passes the rest of a JSON string, its closing quote included. */
-  endOfString(): boolean {
-    for (let end = this.#line.indexOf('"', this.at); end >= 0; end = this.#line.indexOf('"', end + 1)) {
+  /** @returns what is between the quotes of a JSON string, as it is written; undefined when there is none */
+  string(): string | undefined {
+    if (!this.pass('"')) return undefined;
+    const start = this.at;
+    for (let end = this.#line.indexOf('"', start); end >= 0; end = this.#line.indexOf('"', end + 1)) {
       let escapes = 0;
       while (this.#line.charCodeAt(end - 1 - escapes) === backslash) escapes++;
       if (escapes % 2 === 1) continue;
       this.at = end + 1;
-      return true;
+      return this.#line.slice(start, end);
     }
-    return false;
+    return undefined;
   }
 
   get isAtLineEnd(): boolean {

@@ -37,6 +37,8 @@ export type Position = string;
 export interface LogLine {
   /** Without the line end. */
   readonly text: string;
+  /** The place before it, or one with nothing but lines of other Runs in between; undefined where reading began with it. */
+  readonly begin: Position | undefined;
   /** The place after it. */
   readonly end: Position;
 }
@@ -67,16 +69,18 @@ export interface AgentLog {
   newest(run: string, sinceMs: number): Promise<Newest>;
   /**
    * Opens the log at a place (default: at the oldest line), and tells whether lines can be read on from there without a gap.
+   * @param sinceMs as for {@link forwards}, which is to follow
    */
-  has(position: Position | undefined): Promise<boolean>;
+  has(position: Position | undefined, sinceMs: number): Promise<boolean>;
   /**
    * The lines of a Run from a place (default: from the oldest) to the end there is now. Where lines after the place are gone,
    * those that are left.
+   * @param sinceMs without a place: lines older than this (milliseconds since the epoch) may be left out
    * @throws PositionLostError when there never was such a place
    * @throws PodGoneError when there may have been more, and the Pod is gone
    * @throws TooSlowError when the reader has fallen too far behind one that is shared
    */
-  forwards(run: string, from: Position | undefined): AsyncIterable<LogBatch>;
+  forwards(run: string, from: Position | undefined, sinceMs: number): AsyncIterable<LogBatch>;
   /**
    * When the oldest line was printed that is kept of the part of the log in which lines of a time would be; both in milliseconds
    * since the epoch. Undefined when there is none.

@@ -18,7 +18,7 @@ const partBits = 12;
 const afterUtcTime = 31;
 const longestTime = 36;
 
-/** A record as it is stored; its text is made when somebody asks for it. */
+/** A line of records as it is stored; its text is made when somebody asks for it. */
 export class StoredLine implements LogLine, StoredAt {
   readonly run: string;
   readonly time: string;
@@ -27,14 +27,19 @@ export class StoredLine implements LogLine, StoredAt {
   readonly size: number;
   #data: Buffer | undefined;
   readonly #start: number;
+  readonly #before: StoredAt;
   #text = "";
 
-  /** @param data has the record at `start`, `size` bytes long; it is kept until somebody asks for the text */
-  constructor(run: string, time: string, nth: number, data: Buffer, start: number, size: number) {
+  /**
+   * @param before the place of the record before it; nth 0 where there is none
+   * @param data has the record at `start`, `size` bytes long; it is kept until somebody asks for the text
+   */
+  constructor(run: string, at: StoredAt, before: StoredAt, data: Buffer, start: number, size: number) {
     this.run = run;
-    this.time = time;
-    this.nth = nth;
+    this.time = at.time;
+    this.nth = at.nth;
     this.size = size;
+    this.#before = before;
     this.#data = data;
     this.#start = start;
   }
@@ -45,6 +50,10 @@ export class StoredLine implements LogLine, StoredAt {
       this.#data = undefined;
     }
     return this.#text;
+  }
+
+  get begin(): string | undefined {
+    return this.#before.nth === 0 ? undefined : positionOf(this.#before);
   }
 
   get end(): string {
@@ -60,8 +69,8 @@ export class StoredLines {
   #rest: Buffer = Buffer.alloc(0);
   /** The beginning of a line that is too long was dropped: so is its end. */
   #skipping = false;
-  #lastTime = "";
-  #nth = 0;
+  /** The place of the latest record. */
+  #last: StoredAt = { time: "", nth: 0 };
   /** The UID that was met last: records of one Run come in runs. */
   #run = "";
   #runBytes = Buffer.alloc(0);
@@ -95,9 +104,9 @@ export class StoredLines {
     if (!this.#takeRun(data, uid, end)) return;
     const time = this.#clock.read(data, start, text - 1);
     if (time === undefined) return;
-    this.#nth = time === this.#lastTime ? this.#nth + 1 : 1;
-    this.#lastTime = time;
-    found.push(new StoredLine(this.#run, time, this.#nth, data, text, end - text));
+    const before = this.#last;
+    this.#last = { time, nth: time === before.time ? before.nth + 1 : 1 };
+    found.push(new StoredLine(this.#run, this.#last, before, data, text, end - text));
   }
 
   /** @returns whether there is a UID in quotes */

@@ -1,4 +1,4 @@
-import { decodeRecord } from "#api/log-record.ts";
+import { RecordLine } from "#api/record-line.ts";
 import { parseTime } from "#api/time.ts";
 import { badRequest } from "#local/apiserver/errors.ts";
 import type { StoredObject } from "#local/apiserver/index.ts";
@@ -117,7 +117,7 @@ async function* limited(lines: AsyncIterable<string>, limit: number): AsyncItera
   }
 }
 
-const timeOf = (line: string): string | undefined => decodeRecord(line)?.time;
+const timeOf = (line: string): string | undefined => RecordLine.read(line)[0]?.time;
 
 function readOptions(pod: StoredObject, query: Query, now: number): Options {
   if (isTrue(query.previous)) throw badRequest("previous: the output of earlier starts is part of the log here");

@@ -1,4 +1,4 @@
-import { decodeRecord } from "#api/log-record.ts";
+import { RecordLine } from "#api/record-line.ts";
 import { parseTime } from "#api/time.ts";
 import { type LogBatch, type LogLine, type Position, PositionLostError } from "#extension-api/logs/ports.ts";
 import type { Cancel } from "#kube/ports.ts";
@@ -172,7 +172,8 @@ function linesOf(
   let from = start;
   for (let end = bytes.indexOf(newline, from); end >= 0; end = bytes.indexOf(newline, from)) {
     if (bytes.compare(prefix, 0, prefix.length, from, Math.min(end, from + prefix.length)) === 0) {
-      lines.push({ text: bytes.toString("utf8", from, end), end: String(offset + end + 1) });
+      const text = bytes.toString("utf8", from, end);
+      lines.push({ text, begin: String(offset + from), end: String(offset + end + 1) });
     }
     from = end + 1;
   }
@@ -188,5 +189,5 @@ function isOlder(bytes: Buffer, first: number, sinceMs: number): boolean {
 /** The time of the record whose line begins there. */
 function timeAt(bytes: Buffer, start: number): number | undefined {
   const end = bytes.indexOf(newline, start);
-  return end < 0 ? undefined : parseTime(decodeRecord(bytes.toString("utf8", start, end))?.time);
+  return end < 0 ? undefined : parseTime(RecordLine.read(bytes.toString("utf8", start, end))[0]?.time);
 }

@@ -1,4 +1,5 @@
-import { decodeRecord, type LogRecord } from "#api/log-record.ts";
+import type { LogRecord } from "#api/log-record.ts";
+import { recordsOf } from "#api/record-line.ts";
 import type { Cancel } from "#kube/ports.ts";
 
 /** Appends to logs; the adapter is `file-lines.ts`. */
@@ -28,9 +29,10 @@ export class PodLogs {
     for (const grown of this.#readers.get(path) ?? []) grown();
     if (this.#followers.size === 0) return;
     for (const line of Buffer.from(lines).toString("utf8").split("\n")) {
-      const record = decodeRecord(line);
-      if (record === undefined || record.last) continue;
-      for (const follow of this.#followers) follow(record);
+      for (const record of recordsOf(line)) {
+        if (record.last) continue;
+        for (const follow of this.#followers) follow(record);
+      }
     }
   }
 

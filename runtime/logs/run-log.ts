@@ -116,9 +116,10 @@ export class RunLog {
   async #send(stream: "stdout" | "stderr", pieces: readonly Piece[], time: number): Promise<void> {
     const records: LogRecord[] = [];
     const at = timestamp(time);
+    const now = this.#options.clock.monotonic();
     for (const piece of pieces) {
       // The newline counts, so that a flood of empty lines has its cost too.
-      const { record, notice } = this.#limiter.admit(piece.bytes.length + 1, this.#options.clock.monotonic());
+      const { record, notice } = this.#limiter.admit(piece.bytes.length + 1, now);
       if (notice !== undefined)
         records.push(this.#record("system", { bytes: Buffer.from(notice), partial: false }, at));
       const end = this.#streams[stream].positions.advance(piece.bytes.length + (piece.partial ? 0 : 1));

@@ -27,7 +27,7 @@ export class LineSplitter {
 
   /** Takes a chunk; returns the pieces that are complete now. */
   push(chunk: Uint8Array): Piece[] {
-    const data = this.#pending.length === 0 ? Buffer.from(chunk) : Buffer.concat([this.#pending, chunk]);
+    const data = this.#pending.length === 0 ? viewOf(chunk) : Buffer.concat([this.#pending, chunk]);
     const pieces: Piece[] = [];
     let start = 0;
     for (let end = data.indexOf(newline); end >= 0; end = data.indexOf(newline, start)) {
@@ -62,6 +62,8 @@ export class LineSplitter {
   }
 }
 
+const viewOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
 /** Moves full pieces of `data[start, end)` to `pieces`; what remains fits into one piece. Returns where it starts. */
 function cutFull(data: Buffer, start: number, end: number, pieces: Piece[]): number {
   for (let at = start; ; ) {
@@ -79,6 +81,7 @@ const shortBytes = Math.floor(maxMessageBytes / 6);
 function pieceLength(data: Buffer, start: number, end: number): number {
   // Nearly every line: it fits whatever its bytes are.
   if (end - start <= shortBytes) return end - start;
+  if (jsonFits(data, start, end) && isUtf8(data.subarray(start, end))) return end - start;
   let room = maxMessageBytes;
   let at = start;
   for (; at < end; at++) {
@@ -90,6 +93,12 @@ function pieceLength(data: Buffer, start: number, end: number): number {
   const binary = Math.floor(maxMessageBytes / 4) * 3;
   // Also here between characters where possible, so that one bad byte does not turn the rest of a long line into base64.
   return end - start <= binary ? end - start : betweenCharacters(data, start, start + binary) - start;
+}
+
+/** Whether the JSON form of a text fits a message, whatever the encoding of its bytes is: of latin1 it has as many characters. */
+function jsonFits(data: Buffer, start: number, end: number): boolean {
+  const fits = end - start <= maxMessageBytes;
+  return fits && JSON.stringify(data.toString("latin1", start, end)).length - 2 <= maxMessageBytes;
 }
 
 /** Bytes that JSON needs for a byte of UTF-8 text. */

@@ -1,5 +1,6 @@
 import type { Writable } from "node:stream";
-import { encodeRecord, type LogRecord } from "#api/log-record.ts";
+import { encodeRecords } from "#api/log-lines.ts";
+import type { LogRecord } from "#api/log-record.ts";
 import type { LogSink } from "#runtime/logs/sink.ts";
 
 /**
@@ -26,9 +27,7 @@ class StreamSink implements LogSink {
 
   async write(records: readonly LogRecord[]): Promise<void> {
     if (this.#broken !== undefined) throw this.#broken;
-    let lines = "";
-    for (const record of records) lines += encodeRecord(record);
-    if (this.#stream.write(lines)) return;
+    if (this.#stream.write(encodeRecords(records))) return;
     this.#room ??= Promise.withResolvers<void>();
     await this.#room.promise;
   }

@@ -1,7 +1,7 @@
 /** For each target, code with a fault in it: a target that does not find it would find nothing in ours either. */
 
 import { parseDuration } from "#api/duration.ts";
-import { decodeRecord, encodeRecord } from "#api/log-record.ts";
+import { encodeRecords } from "#api/log-lines.ts";
 import { wholeNumber } from "#api/quantity.ts";
 import { RecordLine } from "#api/record-line.ts";
 import { parseTime } from "#api/time.ts";
@@ -31,7 +31,7 @@ import { bodies } from "./targets/bodies.ts";
 import { cursors, logQueries } from "./targets/cursors.ts";
 import { expressions } from "./targets/expressions.ts";
 import { kubeconfigs } from "./targets/kubeconfigs.ts";
-import { printedOutput, recordLines } from "./targets/log-records.ts";
+import { printedOutput, realRecords, recordLines } from "./targets/log-records.ts";
 import { manifestFiles } from "./targets/manifests.ts";
 import { outputs } from "./targets/outputs.ts";
 import { patches, realPatches } from "./targets/patches.ts";
@@ -45,7 +45,6 @@ import { workflowSpecs } from "./targets/workflows.ts";
 
 const codec = createCodec<Record<string, unknown>>(schema);
 const handler = webhook();
-const records = { encode: encodeRecord, decode: decodeRecord, read: (line: string) => RecordLine.read(line) };
 const language = { compileTemplate, compileCondition, evaluateTemplate, evaluateCondition };
 const api = server();
 const run = lifecycle("run");
@@ -129,12 +128,12 @@ export const plants: Readonly<Record<string, Target>> = {
     unpackTarGz(files, bytes, directory, { ...limits, bytes: Number.POSITIVE_INFINITY }),
   ),
   "a reader takes another attempt": recordLines({
-    ...records,
+    ...realRecords,
     read: (line) => RecordLine.read(line.replace('"attempt":2', '"attempt":1')),
   }),
   "spaces at the end of a line are lost": printedOutput({
-    ...records,
-    encode: (record) => encodeRecord({ ...record, message: record.message.trimEnd() }),
+    ...realRecords,
+    encode: (records) => encodeRecords(records.map((one) => ({ ...one, message: one.message.trimEnd() }))),
   }),
   "a cursor goes on one record too late": cursors((run, text) => {
     const place = decodeCursor(run, text);
