@@ -17,24 +17,30 @@ export interface FollowDeps {
   readonly onTrouble?: (error: Error) => void;
 }
 
+/** What is there of a log that is followed: records, and where it goes on, if need be as a stream that was opened there. */
+export interface Beginning extends LogSnapshot {
+  readonly stream?: AsyncIterable<LogItem>;
+}
+
 /**
  * Hands on the records of a snapshot, then those of a stream from its cursor; a stream that breaks, or a service that is away
  * for a while, is asked again after the last record that came.
  */
 export async function* followFrom(
-  first: LogSnapshot,
+  first: Beginning,
   open: (cursor: string) => Promise<AsyncIterable<LogItem>>,
   deps: FollowDeps,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<LogItem> {
   yield* first.items;
   const { clock, random } = deps;
-  let { cursor } = first;
+  let { cursor, stream: opened } = first;
   let failures = 0;
   let heard = clock.monotonic();
   while (!signal?.aborted) {
     try {
-      const stream = await open(cursor);
+      const stream = opened ?? (await open(cursor));
+      opened = undefined;
       failures = 0;
       heard = clock.monotonic();
       for await (const item of stream) {

@@ -31,6 +31,7 @@ export interface LogRequest {
   /**
    * The records, oldest first; with `follow` as they are printed, until the Run has ended. A broken connection is
    * opened again where it broke. Rejects, or throws later, with the StatusError that says why there is no (more) log.
+   * What is followed holds a connection until it was read to its end, its iterator was closed, or the signal is aborted.
    */
   stream(signal?: AbortSignal): Promise<AsyncIterable<LogItem>>;
   /** Asks once, for what there is now. */
@@ -55,12 +56,15 @@ export function createLogs(deps: LogsDeps): Logs {
         deps.transport.request<LogSnapshot>(requestOf(path, { ...options, ...over, follow: undefined }, signal));
       return {
         async stream(signal) {
-          const first = await snapshot({}, signal);
-          if (options.follow) {
-            const open = (cursor: string) =>
-              deps.transport.stream<LogItem>(requestOf(path, { ...options, cursor }, signal, streamType));
-            return followFrom(first, open, deps, signal);
+          const open = (cursor: string) =>
+            deps.transport.stream<LogItem>(requestOf(path, { ...options, cursor }, signal, streamType));
+          const { cursor } = options;
+          if (options.follow && cursor !== undefined) {
+            return followFrom({ items: [], cursor, stream: await open(cursor) }, open, deps, signal);
           }
+          const first = await snapshot({}, signal);
+          // The place of the snapshot is where a stream goes on that breaks before anything came.
+          if (options.follow) return followFrom(first, open, deps, signal);
           return options.cursor === undefined
             ? items(first)
             : allPages(first, (cursor) => snapshot({ cursor }, signal));

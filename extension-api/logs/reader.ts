@@ -70,7 +70,7 @@ export class RunLogReader {
     const log = await this.#openOrGone(segment);
     if (log === undefined) return;
     // Opens the log also where there is nothing to look for: who cannot have it shall hear that before anything is sent.
-    if ((await log.has(positionIn(log.podUid, place))) || this.#follows) return;
+    if ((await log.has(positionIn(log.podUid, place), this.#view.oldestOf(segment))) || this.#follows) return;
     throw expired(`the log of Pod ${segment.pod} does not go back to the cursor any more`);
   }
 
@@ -107,13 +107,16 @@ export class RunLogReader {
     const read = () =>
       readTail(log, this.#view.uid, segment, {
         count,
-        oldestMs: this.#view.oldestMs,
+        oldestMs: this.#view.oldestOf(segment),
         wanted: (record) => this.#isWanted(record),
       });
     const isWhole = this.#view.isOpen(segment) || (await log.settle());
     let tail = await read();
     const lastWords = this.#lastWords(segment);
-    while (!isWhole && tail.ended < segment.to && (await lastWords.wait())) tail = await read();
+    while (!isWhole && tail.ended < segment.to && (await lastWords.wait(this.#wakeup))) {
+      this.#wakeup.reset();
+      tail = await read();
+    }
     const { entries, place } = tail;
     if (entries.length === 0 && tail.ended === 0 && !this.#view.isOpen(segment)) {
       const removed = await this.#removed(log, segment);
@@ -183,20 +186,37 @@ export class RunLogReader {
     await open?.log.close();
   }
 
+  /** The stream may be slow or broken: what the node has stored is read instead. Of a Pod that is gone the stream is all there is. */
+  async #leaveStream(segment: Segment): Promise<void> {
+    const stream = this.#open;
+    this.#open = undefined;
+    try {
+      await this.#openOrGone(segment);
+    } finally {
+      if (this.#open === undefined) this.#open = stream;
+      else {
+        stream?.stop();
+        await stream?.log.close();
+      }
+    }
+  }
+
   /** What is there of a segment whose Pod prints nothing more of it, its last words included. */
   async *#readOut(segment: Segment): AsyncGenerator<readonly Delivery[]> {
     const lastWords = this.#lastWords(segment);
     const begun = this.#place;
     try {
-      do {
+      for (let goesOn = true; goesOn; ) {
+        this.#wakeup.reset();
         const before = this.#place;
         yield* this.#readOn(segment);
         if (this.#place.at?.position !== before.at?.position) lastWords.progressed();
-      } while (!(await this.#isComplete(segment)) && (await lastWords.wait()));
-      // The stream may just be slow or broken: what the node has is looked at once more.
-      if (this.#open?.follows && !this.#signal.aborted && !(await this.#isComplete(segment))) {
-        await this.#closeLog();
-        yield* this.#readOn(segment);
+        if (await this.#isComplete(segment)) break;
+        const isWaiting = await lastWords.wait(this.#wakeup);
+        // What the node has stored is looked at once, however long the stream kept us.
+        const isDoubted = this.#open?.follows === true && (lastWords.isQuiet || !isWaiting) && !this.#signal.aborted;
+        if (isDoubted) await this.#leaveStream(segment);
+        goesOn = isWaiting || isDoubted;
       }
       const isNew = this.#place.attempt !== begun.attempt || this.#place.seq !== begun.seq;
       if (!isNew && this.#ended < segment.to && !this.#signal.aborted) {
@@ -219,7 +239,7 @@ export class RunLogReader {
       return;
     }
     if (!this.#view.isOpen(segment)) await log.settle();
-    const batches = readSegment(log, this.#view.uid, segment, this.#place);
+    const batches = readSegment(log, this.#view.uid, segment, this.#place, this.#view.oldestOf(segment));
     try {
       for (;;) {
         const next = await batches.next();

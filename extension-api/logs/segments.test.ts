@@ -42,6 +42,37 @@ test.each(Object.entries(cases))("%s", (_, { status, want, only }) => {
   expect(segmentsOf(run(status), only)).toEqual(want.map((segment) => expect.objectContaining(segment)));
 });
 
+const t1 = "2026-01-01T00:00:01.000000Z";
+const t2 = "2026-01-01T00:00:02.000000Z";
+const ms = 1_767_225_600_000;
+const starts: Record<string, { status: RunStatus; want: (number | undefined)[]; only?: number }> = {
+  "of a running attempt": {
+    status: { phase: "Running", attempt: 1, assignedPod: "p1", startTime: t1 },
+    want: [ms + 1000],
+  },
+  "of attempts in a row the first counts": {
+    status: { phase: "Running", attempt: 2, attempts: [{ ...one, startTime: t1 }], assignedPod: "p1", startTime: t2 },
+    want: [ms + 1000],
+  },
+  "of the second alone its own is not known from the first": {
+    status: { phase: "Running", attempt: 2, attempts: [{ ...one, startTime: t1 }], assignedPod: "p1", startTime: t2 },
+    only: 2,
+    want: [undefined],
+  },
+  "before its claim an attempt has none": {
+    status: { phase: "Scheduled", attempt: 1, attempts: [one], assignedPod: "p2", startTime: t1 },
+    want: [undefined, undefined],
+  },
+  "of attempts that the status has forgotten none is known": {
+    status: { phase: "Pending", attempt: 7, attempts: [{ number: 7, pod: "p7", startTime: t1 }] },
+    want: [undefined],
+  },
+};
+
+test.each(Object.entries(starts))("the start: %s", (_, { status, want, only }) => {
+  expect(segmentsOf(run(status), only).map(({ startedMs }) => startedMs)).toEqual(want);
+});
+
 const ends: Record<string, { status: RunStatus; only?: number; want: boolean }> = {
   "a running Run goes on": { status: { phase: "Running", attempt: 1 }, want: false },
   "a Run between attempts goes on": { status: { phase: "Pending", attempt: 1, attempts: [one] }, want: false },

@@ -15,6 +15,8 @@ export interface Segment {
   readonly assigned: boolean;
   /** Without this Pod the request cannot be answered. The loss of others is told in the log. */
   readonly required: boolean;
+  /** When its first attempt began, by the clock of its node, in milliseconds since the epoch; undefined when nobody knows. */
+  readonly startedMs: number | undefined;
   /** When its last attempt ended, in milliseconds since the epoch; undefined while it goes on. */
   readonly endedMs: number | undefined;
 }
@@ -33,32 +35,40 @@ export function segmentsOf(run: Run, only?: number): Segment[] {
     assignedPodUID,
     attempt = 0,
     phase,
+    startTime,
     completionTime,
   } = run.status ?? {
     phase: "Pending",
   };
   const add = (next: Segment) => {
     const last = segments.at(-1);
-    if (last?.pod === next.pod) segments[segments.length - 1] = { ...next, from: last.from };
-    else segments.push(next);
+    if (last?.pod === next.pod) {
+      segments[segments.length - 1] = { ...next, from: last.from, startedMs: last.startedMs };
+    } else segments.push(next);
   };
-  for (const { number, pod, endTime } of attempts) {
+  for (const { number, pod, startTime, endTime } of attempts) {
     // The status keeps the latest attempts only: older ones are looked for where the first of these was.
     const from = segments.length === 0 ? 1 : number;
     if (pod === undefined) continue;
+    const startedMs = from === number ? parseTime(startTime) : undefined;
     const endedMs = parseTime(endTime);
-    add({ pod, podUid: undefined, from, to: number, assigned: false, required: false, endedMs });
+    add({ pod, podUid: undefined, from, to: number, assigned: false, required: false, startedMs, endedMs });
   }
   if (assignedPod !== undefined) {
     const from = (attempts.at(-1)?.number ?? 0) + 1;
     const to = Math.max(from, phase === "Scheduled" ? attempt + 1 : attempt);
     const endedMs = parseTime(completionTime);
-    add({ pod: assignedPod, podUid: assignedPodUID, from, to, assigned: true, required: true, endedMs });
+    // Until the Pod has claimed it, the time is that of the attempt before.
+    const startedMs = attempt === from && phase !== "Scheduled" ? parseTime(startTime) : undefined;
+    add({ pod: assignedPod, podUid: assignedPodUID, from, to, assigned: true, required: true, startedMs, endedMs });
   }
   if (only === undefined) return segments;
   return segments
     .filter(({ from, to }) => from <= only && only <= to)
-    .map((segment) => ({ ...segment, from: only, to: only, required: true }));
+    .map((segment) => {
+      const startedMs = segment.from === only ? segment.startedMs : undefined;
+      return { ...segment, from: only, to: only, required: true, startedMs };
+    });
 }
 
 /** Whether no record will come any more: the Run has ended, or the only attempt that is wanted. */

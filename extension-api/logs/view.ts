@@ -8,6 +8,9 @@ import { isOver, type Segment, segmentsOf } from "./segments.ts";
 /** Clocks of API server and nodes may differ by this much, in milliseconds. */
 export const clockSkewMs = 60_000;
 
+/** The clock of a node, by which agents tell starts and logs are stored, goes back by no more than this, in milliseconds. */
+const sameClockMs = 1000;
+
 /** One Run as the reader of its log sees it; kept up to date while {@link follow}ed. */
 export class RunView {
   readonly namespace: string;
@@ -15,8 +18,7 @@ export class RunView {
   readonly uid: string;
   /** Tells the Run apart in cursors. */
   readonly key: string;
-  /** Nothing of the Run is older, in milliseconds since the epoch. */
-  readonly oldestMs: number;
+  readonly #oldestMs: number;
   readonly #only: number | undefined;
   #run: Run;
   #deleted = false;
@@ -27,7 +29,7 @@ export class RunView {
     this.name = run.metadata.name;
     this.uid = run.metadata.uid ?? "";
     this.key = runKey(this.uid);
-    this.oldestMs = (parseTime(run.metadata.creationTimestamp) ?? 0) - clockSkewMs;
+    this.#oldestMs = (parseTime(run.metadata.creationTimestamp) ?? 0) - clockSkewMs;
     this.#run = run;
     this.#only = only;
   }
@@ -48,6 +50,11 @@ export class RunView {
   /** Whether the Pod may still print records of the segment. */
   isOpen(segment: Segment): boolean {
     return segment.assigned && !this.over;
+  }
+
+  /** Nothing of the segment is older, in milliseconds since the epoch. Asking for it saves reading what others printed before. */
+  oldestOf({ startedMs }: Segment): number {
+    return startedMs === undefined ? this.#oldestMs : Math.max(this.#oldestMs, startedMs - sameClockMs);
   }
 
   /** Takes every change from now on, until the Run is over. */

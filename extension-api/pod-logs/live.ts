@@ -155,20 +155,23 @@ export class LiveLog {
     let stream: AsyncIterable<Buffer> | undefined = first;
     let failures = 0;
     let isWhole = true;
-    let isFirst = true;
+    /** Restarts that what was read takes into account. */
+    let known = restarts;
     while (!signal.aborted) {
       try {
         if (stream === undefined) {
           const state = await this.#deps.state(signal);
           if (state === undefined) return this.#end(isWhole ? "whole" : "broken");
           await this.#catchUp(state, signal);
-          stream = await this.#follow(this.#backlog.end, signal);
-        } else if (isFirst) {
-          // An agent that was started again just before the stream was opened printed its last words into another log.
-          const now = await this.#deps.state(signal);
-          if (now !== undefined && now.restarts !== restarts) await this.#catchUp(now, signal);
+          known = state.restarts;
+          stream = await this.#follow(this.#backlog.end ?? at, signal);
         }
-        isFirst = false;
+        // An agent that was started again just before the stream was opened printed its last words into another log.
+        const now = await this.#deps.state(signal);
+        if (now !== undefined && now.restarts !== known) {
+          await this.#catchUp(now, signal);
+          known = now.restarts;
+        }
         isWhole = false;
         if (await this.#pass(stream, this.#backlog.end ?? at, signal)) failures = 0;
         // The node ends the stream when the container has ended and everything was sent.

@@ -12,7 +12,7 @@ import { History, type OpenStored } from "./history.ts";
 import type { LiveLog, LiveReader } from "./live.ts";
 import { newest } from "./newest.ts";
 import type { PodState } from "./pod-state.ts";
-import { parsePosition, positionOf } from "./position.ts";
+import { beforeTime, parsePosition, positionOf, type StoredAt } from "./position.ts";
 import { podGone } from "./source.ts";
 import type { StoredLine } from "./stored-lines.ts";
 
@@ -62,14 +62,17 @@ export class PodLog implements AgentLog {
   async newest(run: string, sinceMs: number): Promise<Newest> {
     const found = await newest(this.#options.open, run, sinceMs, await this.#isRestarted());
     // Joined now: what is printed from here on is not missed, should the Pod go at once.
-    if (this.#options.live !== undefined) await this.#joinAt(this.#options.live, found.end);
+    if (this.#options.live !== undefined) await this.#joinAt(this.#options.live, found.end, sinceMs);
     return found;
   }
 
-  async has(position: Position | undefined): Promise<boolean> {
-    const at = position === undefined ? undefined : parsePosition(position);
+  async has(position: Position | undefined, sinceMs: number): Promise<boolean> {
+    const at = placeOf(position, sinceMs);
     if (position !== undefined && at === undefined) return false;
     if (this.#joined !== undefined && this.#joined.at === position) return true;
+    // Who stays hears of what is missing from the numbers of the records.
+    if (this.#options.live !== undefined && (await this.#joinAtOnce(this.#options.live, position, sinceMs)))
+      return true;
     const history = new History(this.#options.open, at, await this.#isRestarted());
     const lines = history.read();
     const early: (readonly StoredLine[])[] = [];
@@ -82,16 +85,16 @@ export class PodLog implements AgentLog {
     }
     await this.#forget();
     this.#begun = { at: position, early, lines };
-    return history.exact;
+    return position === undefined || history.exact;
   }
 
-  async *forwards(run: string, from: Position | undefined): AsyncGenerator<LogBatch> {
+  async *forwards(run: string, from: Position | undefined, sinceMs: number): AsyncGenerator<LogBatch> {
     const { live } = this.#options;
     if (live === undefined) {
-      yield* this.#stored(run, from);
+      yield* this.#stored(run, from, sinceMs);
       return;
     }
-    if (this.#joined === undefined || this.#joined.at !== from) yield* this.#join(live, run, from);
+    if (this.#joined === undefined || this.#joined.at !== from) yield* this.#join(live, run, from, sinceMs);
     const { podName } = this.#options;
     for (const joined = this.#joined; joined !== undefined && !this.#closed; ) {
       const chunk = joined.reader.take();
@@ -132,34 +135,45 @@ export class PodLog implements AgentLog {
   }
 
   /** Reads what is stored from a place on, and joins the stream where that ends. */
-  async *#join(live: LiveLog, run: string, from: Position | undefined): AsyncGenerator<LogBatch> {
+  async *#join(live: LiveLog, run: string, from: Position | undefined, sinceMs: number): AsyncGenerator<LogBatch> {
+    if (this.#begun === undefined && (await this.#joinAtOnce(live, from, sinceMs))) return;
     let at = from;
     for (let round = 0; round < maxRounds; round++) {
-      for await (const batch of this.#stored(run, at)) {
+      for await (const batch of this.#stored(run, at, sinceMs)) {
         at = batch.end ?? at;
         yield batch;
       }
-      if (await this.#joinAt(live, at)) return;
+      if (await this.#joinAt(live, at, sinceMs)) return;
     }
     throw new LogUnavailableError(`the log of Pod ${this.#options.podName} grows faster than it is read`);
   }
 
+  /**
+   * Joins the stream without reading what is stored before, which the stream begins with: a node looks through all of a log for a
+   * place, each time that it is asked. What an agent printed before it was started again is in another log.
+   *
+   * @returns whether the stream goes on at that place
+   */
+  async #joinAtOnce(live: LiveLog, at: Position | undefined, sinceMs: number): Promise<boolean> {
+    return !(await this.#isRestarted()) && (await this.#joinAt(live, at, sinceMs));
+  }
+
   /** @returns whether the stream goes on at that place */
-  async #joinAt(live: LiveLog, at: Position | undefined): Promise<boolean> {
+  async #joinAt(live: LiveLog, at: Position | undefined, sinceMs: number): Promise<boolean> {
     this.#joined?.reader.leave();
     this.#joined = undefined;
-    const reader = await live.join(at === undefined ? undefined : parsePosition(at), this.#state.restarts);
+    const reader = await live.join(placeOf(at, sinceMs), this.#state.restarts);
     if (reader === undefined) return false;
     if (this.#closed) reader.leave();
     else this.#joined = { reader, at };
     return true;
   }
 
-  async *#stored(run: string, from: Position | undefined): AsyncGenerator<LogBatch> {
+  async *#stored(run: string, from: Position | undefined, sinceMs: number): AsyncGenerator<LogBatch> {
     const begun = this.#begun;
     const goesOn = begun !== undefined && begun.at === from;
     if (goesOn) this.#begun = undefined;
-    const at = from === undefined ? undefined : parsePosition(from);
+    const at = placeOf(from, sinceMs);
     const read = async () => new History(this.#options.open, at, await this.#isRestarted()).read();
     for await (const lines of goesOn ? following(begun) : await read()) {
       const last = lines.at(-1);
@@ -180,6 +194,10 @@ export class PodLog implements AgentLog {
     await begun?.lines.return(undefined);
   }
 }
+
+/** Where to begin. */
+const placeOf = (position: Position | undefined, sinceMs: number): StoredAt | undefined =>
+  position === undefined ? beforeTime(sinceMs) : parsePosition(position);
 
 async function* following({ early, lines }: Begun): AsyncGenerator<readonly StoredLine[]> {
   try {

@@ -7,7 +7,7 @@ import type { Position } from "../logs/ports.ts";
 export interface StoredAt {
   /** Nanoseconds since the epoch, 19 digits (until the year 2286): texts compare as the times do. */
   readonly time: string;
-  /** From 1; more than 1 where several records were stored at once. */
+  /** From 1; more than 1 where several records were stored at once; 0 before the first of them. */
   readonly nth: number;
 }
 
@@ -24,6 +24,12 @@ export function parsePosition(position: Position): StoredAt | undefined {
 export function compareStored(a: StoredAt, b: StoredAt): number {
   if (a.time !== b.time) return a.time < b.time ? -1 : 1;
   return a.nth - b.nth;
+}
+
+/** Before everything that was stored at a time or later, in milliseconds since the epoch; undefined: before everything. */
+export function beforeTime(ms: number): StoredAt | undefined {
+  const second = Math.floor(ms / 1000);
+  return second >= 1e9 ? { time: `${second}000000000`, nth: 0 } : undefined;
 }
 
 /** The whole second that a time is in, as the parameter `sinceTime`, which has no fractions. */
