@@ -1,3 +1,4 @@
+import { encodeRecords } from "#api/log-lines.ts";
 import { encodeRecord } from "#api/log-record.ts";
 import { timestamp } from "#api/time.ts";
 
@@ -5,6 +6,9 @@ import { timestamp } from "#api/time.ts";
 const words = "compiling module 1234 of 5678 in 91 ms, warnings 0, cache miss; a line of a build as they all are; ";
 
 export const messageOf = (bytes: number): string => words.repeat(Math.ceil(bytes / words.length)).slice(0, bytes);
+
+/** What an agent takes at a time from a program that prints a lot. */
+const eventBytes = 64 * 1024;
 
 export interface Recording {
   /** What the node sends. */
@@ -30,21 +34,27 @@ export function recording(
   const message = messageOf(messageBytes);
   const records = Math.ceil(printed / (messageBytes + 1));
   const parts: string[] = [];
-  for (let n = 1; n <= records + (end ? 1 : 0); n++) {
-    const isLast = n > records;
-    // Ten microseconds lie between two lines.
-    const stored = timestamp(beginMs + n / 100).replace("Z", `${String(n % 1000).padStart(3, "0")}Z`);
-    const line = encodeRecord({
-      run,
-      attempt: 1,
-      seq: n,
-      time: timestamp(beginMs + n / 100),
-      ...(isLast
-        ? { stream: "system", message: "", last: true }
-        : { stream: "stdout", message, end: n * (messageBytes + 1) }),
-    });
-    parts.push(`${stored} ${line}`);
+  let count = 0;
+  /** Ten microseconds lie between two lines. */
+  const store = (lines: string) => {
+    for (const line of lines.split(/(?<=\n)/)) {
+      const stored = timestamp(beginMs + ++count / 100).replace("Z", `${String(count % 1000).padStart(3, "0")}Z`);
+      parts.push(`${stored} ${line}`);
+    }
+  };
+  const base = { run, attempt: 1 };
+  const together = Math.ceil(eventBytes / (messageBytes + 1));
+  for (let first = 1; first <= records; first += together) {
+    const time = timestamp(beginMs + count / 100);
+    const size = Math.min(together, records + 1 - first);
+    const record = (_: unknown, index: number) => {
+      const seq = first + index;
+      return { ...base, seq, time, stream: "stdout" as const, message, end: seq * (messageBytes + 1) };
+    };
+    store(encodeRecords(Array.from({ length: size }, record)));
   }
+  const time = timestamp(beginMs + count / 100);
+  if (end) store(encodeRecord({ ...base, seq: records + 1, time, stream: "system", message: "", last: true }));
   return { bytes: Buffer.from(parts.join("")), printed: records * (messageBytes + 1), records };
 }
 
