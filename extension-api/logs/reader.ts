@@ -186,12 +186,16 @@ export class RunLogReader {
     await open?.log.close();
   }
 
-  /** The stream may be slow or broken: what the node has stored is read instead. Of a Pod that is gone the stream is all there is. */
-  async #leaveStream(segment: Segment): Promise<void> {
+  /**
+   * The stream may be slow or broken: what the node has stored is read instead.
+   *
+   * @returns false for a Pod that is gone, of which the stream is all there is
+   */
+  async #leaveStream(segment: Segment): Promise<boolean> {
     const stream = this.#open;
     this.#open = undefined;
     try {
-      await this.#openOrGone(segment);
+      return (await this.#openOrGone(segment)) !== undefined;
     } finally {
       if (this.#open === undefined) this.#open = stream;
       else {
@@ -214,9 +218,9 @@ export class RunLogReader {
         if (await this.#isComplete(segment)) break;
         const isWaiting = await lastWords.wait(this.#wakeup);
         // What the node has stored is looked at once, however long the stream kept us.
-        const isDoubted = this.#open?.follows === true && (lastWords.isQuiet || !isWaiting) && !this.#signal.aborted;
-        if (isDoubted) await this.#leaveStream(segment);
-        goesOn = isWaiting || isDoubted;
+        const isDoubted = this.#open?.follows && (lastWords.isQuiet || !isWaiting) && !this.#signal.aborted;
+        const isLeft = isDoubted && (await this.#leaveStream(segment));
+        goesOn = isWaiting || isLeft === true;
       }
       const isNew = this.#place.attempt !== begun.attempt || this.#place.seq !== begun.seq;
       if (!isNew && this.#ended < segment.to && !this.#signal.aborted) {

@@ -67,6 +67,28 @@ test("who comes later gets what was before from the node, and goes on with the s
   expect(messages(await rest)).toEqual(numbered(1, 200));
 });
 
+test("a stream that hangs when its Pod goes does not hold up what comes after it", async () => {
+  const world = going();
+  const followed = await world.follow("a");
+  print(world, 1, 3);
+  expect(messages(await take(followed, 3))).toEqual(numbered(1, 3));
+  world.pods.delete("p1"); // nobody ends the stream
+  world.run("a", world.on("p2", { attempt: 2, attempts: [{ number: 1, pod: "p1" }], phase: "Succeeded" }));
+  world.pod("p2").print(world.line("a", 1, "two", { attempt: 2 }));
+  expect(messages(await followed.rest())).toEqual(["two"]);
+});
+
+test("a stream that lost the end of a log is left for what the node has stored", async () => {
+  const world = going();
+  const followed = await world.follow("a");
+  print(world, 1, 3);
+  expect(messages(await take(followed, 3))).toEqual(numbered(1, 3));
+  world.pod("p1").stored.silent = true;
+  print(world, 4, 6);
+  end(world, 7);
+  expect(messages(await followed.rest())).toEqual(numbered(4, 6));
+});
+
 setFlagsFromString("--expose-gc");
 const collectGarbage: () => void = runInNewContext("gc");
 

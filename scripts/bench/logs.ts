@@ -70,6 +70,13 @@ async function endToEnd(title: string, kubeconfig: string | undefined, directory
   const at = (part: number) => delays[Math.floor(delays.length * part)]?.toFixed(1);
   console.log(`line printed to line at the client: p50 ${at(0.5)} ms, p95 ${at(0.95)} ms`);
   for (const messageBytes of sizes) {
+    // A local cluster has nothing of which our way would be a part.
+    if (directory === "") {
+      const floor = await bench.floor(messageBytes, printed);
+      console.log(
+        `${messageBytes}-byte lines, the log of a container of its own, without us: ${floor.toFixed(1)} MB/s`,
+      );
+    }
     const { printedMB, receivedMB, seconds, cpu } = await bench.throughput(messageBytes, printed, Number(values.runs));
     console.log(
       `${messageBytes}-byte lines: ${(receivedMB / seconds).toFixed(1)} MB/s by the clock (${receivedMB.toFixed(1)} of ` +

@@ -6,6 +6,7 @@ import { parseAllDocuments } from "yaml";
 import type { Run } from "#api/kinds/run.ts";
 import type { WorkflowRun } from "#api/kinds/workflow-run.ts";
 import type { KubeObject } from "#api/meta.ts";
+import { recordsOf } from "#api/record-line.ts";
 import { workflowActions, workflowRuns } from "#api/resources.ts";
 import { exampleRepository, startGitServer, withRepository } from "#test/integration/support/git-server.ts";
 import { patientExample, playWishes } from "#test/support/actions-example.ts";
@@ -83,7 +84,7 @@ async function printed(namespace: string): Promise<string> {
     "--ignore-errors",
   ];
   const lines = (await kubectl([...args, "--prefix=false"])).split("\n");
-  return lines.flatMap((line) => (line.startsWith("{") ? [JSON.parse(line).message] : [])).join("\n");
+  return lines.flatMap((line) => recordsOf(line).map(({ message }) => message)).join("\n");
 }
 
 const entries = await readdir(folder, { withFileTypes: true });

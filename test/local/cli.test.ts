@@ -194,7 +194,7 @@ test("with --keep the directory stays, and artifacts and workspaces are where it
   const logs = await Promise.all(
     pods.map((pod) => readFile(join(kept, "pods", pod, "runtimed.log"), "utf8").catch(() => "")),
   );
-  expect(logs.join("")).toContain('"message":"artifact verified"');
+  expect(logs.join("")).toContain('"artifact verified"');
   expect(await readFile(join(kept, "cluster.log"), "utf8")).toContain('"component":"local"');
   expect((await process.leftovers()).processes).toEqual([]);
   await process.cleanUp();

@@ -16,6 +16,8 @@ export class StoredLog {
   /** Streams that somebody has open. */
   open = 0;
   restarts = 0;
+  /** While set, streams that follow bring nothing, as those of a kubelet that has missed the end of a file. */
+  silent = false;
   /** Pieces in which lines are sent, in bytes. */
   pieceBytes = 4096;
   #now: bigint;
@@ -140,7 +142,7 @@ export class StoredLog {
       if (signal?.aborted) return;
       const parts: Buffer[] = [];
       let length = 0;
-      while (at < lines.length && length < this.pieceBytes * 4) {
+      while (!(follow && this.silent) && at < lines.length && length < this.pieceBytes * 4) {
         const line = lines[at++];
         if (line === undefined || line.time < since) continue;
         parts.push(Buffer.from(`${stamp(line.time)} `), line.text, newline);
@@ -149,7 +151,7 @@ export class StoredLog {
       const text = Buffer.concat(parts);
       for (let cut = 0; cut < text.length; cut += this.pieceBytes) yield text.subarray(cut, cut + this.pieceBytes);
       if (this.#cuts !== cuts) throw new Error("the connection broke");
-      if (at < lines.length) continue;
+      if (at < lines.length && !(follow && this.silent)) continue;
       if (!follow || this.#ended || this.restarts !== restarts) return;
       if (files !== this.#files) {
         files = this.#files;

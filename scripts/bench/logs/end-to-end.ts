@@ -4,7 +4,7 @@ import type { Run } from "#api/kinds/run.ts";
 import type { Runtime } from "#api/kinds/runtime.ts";
 import { runs, runtimes } from "#api/resources.ts";
 import { createLogs, fromStart } from "#extension-api/client/logs.ts";
-import { namespaces } from "#kube/builtin.ts";
+import { namespaces, type Pod, pods } from "#kube/builtin.ts";
 import { createClient } from "#kube/client.ts";
 import { httpTransport } from "#kube/http-transport.ts";
 import { loadClusterAccess } from "#kube/kubeconfig.ts";
@@ -40,9 +40,11 @@ export class EndToEnd implements AsyncDisposable {
   readonly #client: Client;
   readonly #namespace = `kruntimes-bench-${randomBytes(3).toString("hex")}`;
   readonly #nameOf: NameOf;
+  readonly #image: string;
   #count = 0;
 
-  private constructor(kubeconfig: string | undefined, directory: string) {
+  private constructor(kubeconfig: string | undefined, image: string, directory: string) {
+    this.#image = image;
     this.#nameOf = (command, pid) => {
       if (pid === process.pid) return "client";
       return command.includes(directory) ? programs.find(([, pattern]) => pattern.test(command))?.[0] : undefined;
@@ -57,7 +59,7 @@ export class EndToEnd implements AsyncDisposable {
    * @param directory which all of the cluster's processes have in their command lines; empty: all of the machine are meant
    */
   static async make(kubeconfig: string | undefined, image: string, directory: string): Promise<EndToEnd> {
-    const bench = new EndToEnd(kubeconfig, directory);
+    const bench = new EndToEnd(kubeconfig, image, directory);
     const namespace = bench.#namespace;
     const metadata = { name: namespace, labels: { "kruntimes.io/test": "true" } };
     await bench.#client.of(namespaces).create({ apiVersion: "v1", kind: "Namespace", metadata });
@@ -102,6 +104,31 @@ export class EndToEnd implements AsyncDisposable {
     }
     const printedMB = (count * lines * (messageBytes + 1)) / 1e6;
     return { printedMB, receivedMB: received / 1e6, seconds, cpu: used() };
+  }
+
+  /**
+   * The same without us, as the floor: a container of its own prints the lines, and its log is followed through the API server.
+   *
+   * @returns MB a second from the first line at the node to the last at the client
+   */
+  async floor(messageBytes: number, printed: number): Promise<number> {
+    const lines = Math.ceil(printed / (messageBytes + 1));
+    const script = `yes '${messageOf(messageBytes)}' | head -n ${lines} > /tmp/lines; sleep 3; cat /tmp/lines`;
+    const metadata = { name: `floor-${++this.#count}`, namespace: this.#namespace };
+    const container = { name: "floor", image: this.#image, command: ["sh", "-c", script] };
+    const spec = { restartPolicy: "Never", containers: [container] };
+    await this.#client.of(pods).create({ apiVersion: "v1", kind: "Pod", metadata, spec } as Pod);
+    await until(async () => (await this.#client.of(pods).get(metadata)).status?.phase !== "Pending");
+    const path = `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}/log`;
+    const query = { follow: "true", timestamps: "true" };
+    const stream = await this.#transport.streamBytes?.({ method: "GET", path, query, accept: "*/*" });
+    let firstMs = 0;
+    let lastMs = 0;
+    for await (const piece of stream ?? []) {
+      if (firstMs === 0) firstMs = Date.parse(piece.toString("latin1").split(" ", 1)[0] ?? "");
+      lastMs = performance.timeOrigin + performance.now();
+    }
+    return (lines * (messageBytes + 1)) / 1e3 / (lastMs - firstMs);
   }
 
   /**
