@@ -67,10 +67,17 @@ const cases = lifecycles.flatMap(({ name, machine, persistence }) => {
   ];
 });
 
-/** Rights alone would let an agent write every status; what is left of them is the policies' work. */
-async function bindAgents(namespace: string): Promise<void> {
+/**
+ * Rights alone would let an agent write every status; what is left of them is the policies' work. The scheduler writes by patches;
+ * here it may do as the others, which replace.
+ */
+async function bindWriters(namespace: string): Promise<void> {
   const args = [`--clusterrole=${release}-agent`, `--serviceaccount=${namespace}:runtime-bash`];
   await kubectl(["create", "rolebinding", "agents", "-n", namespace, ...args]);
+  const statuses = ["--verb=update", "--resource=runs.kruntimes.io/status"];
+  await kubectl(["create", "role", "scheduler", "-n", namespace, ...statuses]);
+  const user = ["--role=scheduler", `--user=${usernameOf("scheduler")}`];
+  await kubectl(["create", "rolebinding", "scheduler", "-n", namespace, ...user]);
 }
 
 /** What the server says to a status: taken, or the code of its refusal. Nothing is stored. */
@@ -124,7 +131,7 @@ group.each(cases)("$name", ({ chart, table, writers, resource, spec, status }) =
 
   test("the API server admits what the chart lets an identity do, and no more", async () => {
     await using namespace = await testNamespace("moves");
-    await bindAgents(namespace.name);
+    await bindWriters(namespace.name);
     const groups = ["system:serviceaccounts"];
     const clients = {
       scheduler: clientAs({ user: usernameOf("scheduler"), groups }),
@@ -195,7 +202,7 @@ test.each(Object.entries(memberCases))("jobs and steps of a status: %s", async (
 test("an agent takes the cleanup finalizer from a workspace of its own Pod, and changes nothing else", async () => {
   const admin = adminClient();
   await using namespace = await testNamespace("finalizer");
-  await bindAgents(namespace.name);
+  await bindWriters(namespace.name);
   const ref = { name: "w", namespace: namespace.name };
   const create = async () => {
     await admin.of(persistentWorkspaces).create({
