@@ -14,6 +14,6 @@ COPY --from=files /image /
 COPY dist/app /usr/lib/kruntimes/app
 ENV PATH=/usr/bin HOME=/tmp
 USER 65532:65532
-# Within the memory limit of a container Node makes room for 1 to 4 MB of new objects only, and the log of a busy Pod then spends half of
-# its processor time on the garbage collector. The room is taken when it is needed.
+# Node has less room for new objects the less memory a container may have: within 512 MiB the log of a busy Pod took half of its processor
+# time for the garbage collector. The room is taken when it is needed.
 ENTRYPOINT ["/usr/lib/kruntimes/tini", "--", "/usr/lib/kruntimes/node", "--max-semi-space-size=16", "/usr/lib/kruntimes/app/kruntimes.mjs"]

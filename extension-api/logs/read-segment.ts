@@ -106,7 +106,11 @@ export async function readTail(
     }
   }
   const entries = withEnds(newestFirst.reverse());
-  if (last !== undefined) last = { ...last, ...endsOf(last.attempt, entries) };
+  if (last !== undefined) {
+    const { attempt } = last;
+    const ends = entries.findLast(({ record }) => record.attempt === attempt)?.place.ends;
+    last = { ...last, ...(ends !== undefined && { ends }) };
+  }
   // A later attempt and nothing before it: it is read from the beginning, when the Run's status tells where it belongs.
   const none: Place = { attempt: segment.from, seq: 0, ...(!beyond && atEnd) };
   return { entries, place: last ?? none, ended };
@@ -144,12 +148,6 @@ class Known {
     if (record.end !== undefined) this.#begins.set(key, Math.min(begin, beginOf(record)));
     return fresh === record ? line : fresh && RecordLine.of(fresh);
   }
-}
-
-function endsOf(attempt: number, entries: readonly Entry[]): { readonly ends?: StreamEnds } {
-  let ends = nothingDelivered;
-  for (const { record } of entries) if (record.attempt === attempt) ends = endsWith(record, ends);
-  return ends === nothingDelivered ? {} : { ends };
 }
 
 /** What of a record comes after everything that was delivered. */

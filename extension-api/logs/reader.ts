@@ -219,8 +219,7 @@ export class RunLogReader {
         const isWaiting = await lastWords.wait(this.#wakeup);
         // What the node has stored is looked at once, however long the stream kept us.
         const isDoubted = this.#open?.follows && (lastWords.isQuiet || !isWaiting) && !this.#signal.aborted;
-        const isLeft = isDoubted && (await this.#leaveStream(segment));
-        goesOn = isWaiting || isLeft === true;
+        goesOn = (isDoubted && (await this.#leaveStream(segment))) || isWaiting;
       }
       const isNew = this.#place.attempt !== begun.attempt || this.#place.seq !== begun.seq;
       if (!isNew && this.#ended < segment.to && !this.#signal.aborted) {

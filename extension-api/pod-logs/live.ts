@@ -164,7 +164,7 @@ export class LiveLog {
           if (state === undefined) return this.#end(isWhole ? "whole" : "broken");
           await this.#catchUp(state, signal);
           known = state.restarts;
-          stream = await this.#follow(this.#backlog.end ?? at, signal);
+          stream = await this.#follow(this.#backlog.end, signal);
         }
         // An agent that was started again just before the stream was opened printed its last words into another log.
         const now = await this.#deps.state(signal);

@@ -67,6 +67,22 @@ test("who comes later gets what was before from the node, and goes on with the s
   expect(messages(await rest)).toEqual(numbered(1, 200));
 });
 
+test("who follows from the start asks the node once, and not for what was printed before the attempt began", async () => {
+  const world = new LogWorld("pods/log");
+  world.pod("p1").print(world.line("other", 1, "long ago"));
+  world.pod("p1").stored.pass(600_000);
+  const startMs = Math.floor(world.pod("p1").stored.nowMs / 1000) * 1000;
+  const startTime = timestamp(startMs + 1000);
+  world.run("a", world.on("p1", { startTime }));
+  const followed = await world.follow("a", { cursor: "start" });
+  print(world, 1, 3);
+  expect(messages(await take(followed, 3))).toEqual(numbered(1, 3));
+  expect(world.pod("p1").stored.asked).toEqual([
+    expect.objectContaining({ follow: "true", sinceTime: timestamp(startMs).replace(".000000", "") }),
+  ]);
+  await followed.leave();
+});
+
 test("a stream that hangs when its Pod goes does not hold up what comes after it", async () => {
   const world = going();
   const followed = await world.follow("a");

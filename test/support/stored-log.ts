@@ -16,6 +16,8 @@ export class StoredLog {
   /** Streams that somebody has open. */
   open = 0;
   restarts = 0;
+  /** What was asked for. */
+  readonly asked: Query[] = [];
   /** While set, streams that follow bring nothing, as those of a kubelet that has missed the end of a file. */
   silent = false;
   /** Pieces in which lines are sent, in bytes. */
@@ -99,6 +101,7 @@ export class StoredLog {
 
   /** The answer to `GET .../log`; undefined when there is no such run of the container. */
   read(query: Query, signal: AbortSignal | undefined): AsyncIterable<Buffer> | undefined {
+    this.asked.push(query);
     const file = query.previous === "true" ? this.#previous : this.#current;
     if (file === undefined) return undefined;
     const tail = query.tailLines === undefined ? file.length : Number(query.tailLines);
